@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import Fastify from 'fastify'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
-import { addRoutes, type RouteParts } from '../src/gateway/server.ts'
+import { addRoutes, type RouteDeps } from '../src/gateway/server.ts'
 import { limitGroups } from '../src/limits.ts'
 import { createProgram } from '../src/main.ts'
 import { readCitations, readPromises, type Citation } from './promises.ts'
@@ -113,7 +113,7 @@ interface Openapi {
 /** The OpenAPI document of a server that serves everything. */
 export async function readOpenapi(): Promise<Openapi> {
   const app = Fastify()
-  const parts: RouteParts = {
+  const parts: RouteDeps = {
     transport: createRouterTransport(() => {}),
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
     assets: {

@@ -42,7 +42,7 @@ export async function startCore(
 ): Promise<App> {
   const { log, secrets } = overrides
   const { maxQueueMs, maxQueuedWrites, maxQueuedReads } = config
-  await using parts = new AsyncDisposableStack()
+  await using closing = new AsyncDisposableStack()
   const grace = createGrace(config.stopGraceSeconds)
   let stopping = false
   let publicUrl = ''
@@ -52,13 +52,13 @@ export async function startCore(
   const folders = layOut(config.dataDir)
   const home = createHome(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))
   // What works in its folders is disposed of first.
-  parts.defer(() => home.leave())
+  closing.defer(() => home.leave())
   const processFolder = home.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
-  const engineParts = { log, secrets, processes, openStore: () => store }
-  const engines = await createEngines(builtin, config, engineParts, overrides.engines)
-  for (const engine of engines) parts.defer(() => engine.close())
+  const engineDeps = { log, secrets, processes, openStore: () => store }
+  const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
+  for (const engine of engines) closing.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, overrides.clock)
   await tryPorts(config)
   await tryBucket(config)
@@ -75,14 +75,14 @@ export async function startCore(
     ...(overrides.threads && { threads: overrides.threads }),
   })
   const starts = watchStarts(opened)
-  const store = measureStore({ ...parts.use(opened), startGeneration: starts.startGeneration }, metrics)
+  const store = measureStore({ ...closing.use(opened), startGeneration: starts.startGeneration }, metrics)
   logActs(store, log)
   // What one process promises until a time, another one keeps.
   const { clock = store } = overrides
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
   home.open()
   await succeedDead(home, store, log)
-  const files = parts.use(
+  const files = closing.use(
     await openFiles(config, { store, metrics, clock, processFolder, containment, publicUrl: () => publicUrl }),
   )
   const { urls } = files
@@ -92,10 +92,10 @@ export async function startCore(
   // Others may serve the same database from other machines.
   const isAlone = (): boolean => config.databaseUrl === null && home.isAlone()
   const feed = startFeed(store)
-  parts.defer(() => feed.stop())
+  closing.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
   showGauges(metrics, store, watches)
-  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
+  const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
     { ...files, store, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
@@ -104,7 +104,7 @@ export async function startCore(
   const inProcess = createInProcessTransport(services)
   const unready = createReadiness(createTroubleFinder(store, starts, files.blobs))
   const servesApi = config.roles.has('api')
-  const doors = parts.use(
+  const doors = closing.use(
     await openDoors(config, {
       log,
       strangers: pipeline.strangers,
@@ -134,22 +134,22 @@ export async function startCore(
     keepJobsMs: config.keepJobsDays && config.keepJobsDays * 86_400_000,
     log,
   })
-  parts.defer(() => retention.stop())
+  closing.defer(() => retention.stop())
 
   if (config.roles.has('worker')) {
     const { refused: folder } = layOut(config.dataDir)
     const removal = startRefusedRemoval({ folder, store, retainMs, clock }, log)
-    parts.defer(() => removal.stop())
+    closing.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
-    parts.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
-    parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))
+    closing.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
+    closing.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))
   } else {
     // Handles deadlines, lost workers and reviews although no worker runs here.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })
-    parts.defer(() => sweeper.stop())
+    closing.defer(() => sweeper.stop())
   }
   // Disposed of first: waiting clients are answered before anything else stops.
-  parts.defer(() => {
+  closing.defer(() => {
     stopping = true
     grace()
     doors.drain()
@@ -157,7 +157,7 @@ export async function startCore(
   })
 
   logReady(log, doors.addresses, { worker: home.name, roles: [...config.roles], models: catalog.ready().length })
-  const owned = parts.move()
+  const owned = closing.move()
   return {
     ...doors.addresses,
     services: inProcess,

@@ -42,7 +42,7 @@ export interface Files extends AsyncDisposable {
 }
 
 /** What they need. */
-export interface FilesParts {
+export interface FilesDeps {
   readonly store: Store
   readonly metrics: Metrics
   readonly clock: Clock
@@ -102,8 +102,8 @@ export async function tryBucket(place: FilesPlace): Promise<void> {
 }
 
 /** Opens the files of a server. */
-export async function openFiles(config: Config, parts: FilesParts): Promise<Files> {
-  const { store, metrics, clock, processFolder, containment, publicUrl } = parts
+export async function openFiles(config: Config, deps: FilesDeps): Promise<Files> {
+  const { store, metrics, clock, processFolder, containment, publicUrl } = deps
   const blobs = measureBlobs(createBlobs(config), metrics)
   if (config.filesUrl === null) makeFolder(layOut(config.dataDir).assets)
   const intake = join(processFolder, 'intake')

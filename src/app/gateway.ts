@@ -13,12 +13,12 @@ import { createMetrics } from './observe/metrics.ts'
 
 /** Starts a gateway; it connects to the core when the first request comes. */
 export async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {
-  await using parts = new AsyncDisposableStack()
+  await using closing = new AsyncDisposableStack()
   const core = createRemoteCore(coreUrl)
-  parts.defer(() => core.close())
+  closing.defer(() => core.close())
   const metrics = createMetrics()
   showLostLines(metrics)
-  const doors = parts.use(
+  const doors = closing.use(
     await openDoors(config, {
       log,
       strangers: createStrangerLog(log, config.maxRefusalLines),
@@ -33,7 +33,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
     }),
   )
   logReady(log, doors.addresses, { core: coreUrl })
-  const owned = parts.move()
+  const owned = closing.move()
   return {
     ...doors.addresses,
     services: core.transport,

@@ -16,7 +16,7 @@ import type { Overrides } from './app.ts'
 import { onlyPublic } from '../outgoing/hosts.ts'
 
 /** What the readers need. */
-export interface MediaParts {
+export interface MediaDeps {
   readonly store: Store
   readonly blobs: Blobs
   readonly keptBlobs: KeptBlobs
@@ -40,8 +40,8 @@ export function createOutputDownloader(config: Config, { resolve }: Overrides): 
 }
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
-export function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
-  const { store, blobs, keptBlobs, urls, recognise, overrides } = parts
+export function createMedia(config: Config, deps: MediaDeps): { source: MediaSource; close(): Promise<void> } {
+  const { store, blobs, keptBlobs, urls, recognise, overrides } = deps
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,

@@ -15,10 +15,10 @@ import { StartupError } from '../core/errors.ts'
 import { createSecrets, type Secrets } from '../engines/secrets.ts'
 import { guardEngine } from '../engines/guarded.ts'
 import { createLogger } from './observe/log.ts'
-import type { OperatorEngineParts } from './operator/operator-engines.ts'
+import type { OperatorEngineDeps } from './operator/operator-engines.ts'
 
 /** What engines have from the rest of a server. */
-export interface EngineParts extends OperatorEngineParts {
+export interface EngineDeps extends OperatorEngineDeps {
   /** Where forked processes have their files, and how they are contained; null if nothing will run. */
   readonly processes: { readonly folder: string; readonly containment: ContainmentFinder } | null
 }
@@ -30,15 +30,15 @@ export interface EngineParts extends OperatorEngineParts {
 export async function createEngines(
   builtin: Builtin | null,
   config: Config,
-  parts: EngineParts,
+  deps: EngineDeps,
   others: readonly Engine[] = [],
 ): Promise<Engine[]> {
-  const operators = config.catalog.length > 0 ? await loadOperatorEngines(config, parts) : []
-  return guardEngines([...createShippedEngines(builtin, config, parts), ...operators, ...others], parts.secrets)
+  const operators = config.catalog.length > 0 ? await loadOperatorEngines(config, deps) : []
+  return guardEngines([...createShippedEngines(builtin, config, deps), ...operators, ...others], deps.secrets)
 }
 
 /** Creates the engine of the built-in models, if they are installed. */
-function createShippedEngines(builtin: Builtin | null, config: Config, { log, processes }: EngineParts): Engine[] {
+function createShippedEngines(builtin: Builtin | null, config: Config, { log, processes }: EngineDeps): Engine[] {
   const engine = builtin?.createEngine({
     poolSize: config.childProcesses,
     sparePoolSize: config.spareProcesses,
@@ -54,9 +54,9 @@ function createShippedEngines(builtin: Builtin | null, config: Config, { log, pr
   return engine ? [engine] : []
 }
 
-async function loadOperatorEngines(config: Config, parts: EngineParts): Promise<Engine[]> {
+async function loadOperatorEngines(config: Config, deps: EngineDeps): Promise<Engine[]> {
   const { createOperatorEngines } = await import('./operator/operator-engines.ts')
-  return createOperatorEngines(config, parts)
+  return createOperatorEngines(config, deps)
 }
 
 /** The secrets of this process. */
@@ -75,9 +75,9 @@ export async function openIdleEngines(
   config: Config,
 ): Promise<AsyncDisposable & { readonly engines: Engine[] }> {
   const secrets = openSecrets()
-  const parts: EngineParts = { log: createLogger('silent'), processes: null, secrets, openStore: noStore }
+  const deps: EngineDeps = { log: createLogger('silent'), processes: null, secrets, openStore: noStore }
   const engines = guardEngines(
-    [...createShippedEngines(builtin, config, parts), ...(await loadOperatorEngines(config, parts))],
+    [...createShippedEngines(builtin, config, deps), ...(await loadOperatorEngines(config, deps))],
     secrets,
   )
   return {

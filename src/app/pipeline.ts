@@ -5,7 +5,7 @@ import type { Store } from '../core/store.ts'
 import { createAccess } from '../rpc/keys/access.ts'
 import { createKeyUses } from '../rpc/keys/key-uses.ts'
 import { startKeyWatch } from '../rpc/keys/key-watch.ts'
-import type { PipelineParts } from '../rpc/pipeline.ts'
+import type { PipelineDeps } from '../rpc/pipeline.ts'
 import { createStrangerLog } from '../guards/stranger-log.ts'
 import { everySecond } from '../core/every-second.ts'
 
@@ -18,8 +18,8 @@ export function startPipeline(
     log,
     metrics,
     isAlone: lookAround,
-  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineParts, 'log' | 'metrics'>,
-): PipelineParts & Disposable {
+  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineDeps, 'log' | 'metrics'>,
+): PipelineDeps & Disposable {
   let isAlone = lookAround()
   // A process that comes is noticed within a second.
   const stopLooking = everySecond(() => {

@@ -13,13 +13,13 @@ import type { Store } from '../core/store.ts'
 import type { UploadFiles } from '../core/files/upload.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
-import { guardService, type PipelineParts } from '../rpc/pipeline.ts'
+import { guardService, type PipelineDeps } from '../rpc/pipeline.ts'
 import type { GuardedService } from '../services/service.ts'
 import { type AccountLimits, createAccountService } from '../services/account.ts'
 import { createAdminService } from '../services/admin.ts'
 import { createCatalogService } from '../services/catalog.ts'
 import { createFilesService } from '../services/files.ts'
-import { createGenerationService, type GenerationParts } from '../services/generation.ts'
+import { createGenerationService, type GenerationDeps } from '../services/generation.ts'
 import { createQuoteBook } from '../services/quote-book.ts'
 import { createQuotesService } from '../services/quotes.ts'
 import { createWalletService } from '../services/wallet.ts'
@@ -59,8 +59,8 @@ function readAccountLimits(config: Config): AccountLimits {
 }
 
 /** What the services need. */
-export interface ServiceParts extends Omit<
-  GenerationParts,
+export interface ServiceDeps extends Omit<
+  GenerationDeps,
   'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
 > {
   readonly store: Store
@@ -71,8 +71,8 @@ export interface ServiceParts extends Omit<
 }
 
 /** The services behind the pipeline: what every door leads to. */
-export function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
-  const { store, catalog, clock, uploads, folders, urls, publicUrl } = parts
+export function createServices(config: Config, deps: ServiceDeps, pipeline: PipelineDeps): GuardedService[] {
+  const { store, catalog, clock, uploads, folders, urls, publicUrl } = deps
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
   const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
@@ -84,7 +84,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
     stallMs: config.stallSeconds * 1000,
   }
   const generation = createGenerationService({
-    ...parts,
+    ...deps,
     quotes,
     waitMs: config.waitSeconds * 1000,
     maxQueuedJobs,

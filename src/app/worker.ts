@@ -9,11 +9,11 @@ import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { Home } from '../runner/home.ts'
 import type { Grace } from './doors/grace.ts'
-import { createMedia, createOutputDownloader, type MediaParts } from './media.ts'
+import { createMedia, createOutputDownloader, type MediaDeps } from './media.ts'
 import type { Metrics } from './observe/metrics.ts'
 
 /** What the worker needs. */
-export interface WorkerParts extends MediaParts {
+export interface WorkerDeps extends MediaDeps {
   readonly catalog: Catalog
   readonly grace: Grace
   readonly assets: AssetStore
@@ -24,12 +24,12 @@ export interface WorkerParts extends MediaParts {
 }
 
 /** What runs jobs. */
-export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
-  const { engines, assets, home, metrics } = parts
-  const { source: media, close } = createMedia(config, parts)
-  const downloader = createOutputDownloader(config, parts.overrides)
+export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
+  const { engines, assets, home, metrics } = deps
+  const { source: media, close } = createMedia(config, deps)
+  const downloader = createOutputDownloader(config, deps.overrides)
   const runner = startRunner({
-    ...parts,
+    ...deps,
     engines: new Map(engines.map((engine) => [engine.kind, engine])),
     media,
     download: downloader.download,
@@ -50,7 +50,7 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
   for (const engine of engines) engine.warm?.()
   return {
     async [Symbol.asyncDispose]() {
-      await runner.stop(parts.grace())
+      await runner.stop(deps.grace())
       await Promise.all([close(), downloader[Symbol.asyncDispose]()])
     },
   }

@@ -20,7 +20,7 @@ const forgetMs = 3_600_000
 const jobsAtOnce = 200
 
 /** What the removal needs. */
-export interface ExpiryParts {
+export interface ExpiryDeps {
   readonly store: RetentionStore & Pick<Store, 'lead'>
   readonly folders: FilesFolders
   /** Retention of files, and of orphans, because the database may be an older one that was restored. */
@@ -36,7 +36,7 @@ export interface Expiry {
 }
 
 /** Starts removing: expired files every second, old jobs now and every hour, orphans now and every six hours. */
-export function startExpiry({ store, folders, retainMs, keepJobsMs, log }: ExpiryParts): Expiry {
+export function startExpiry({ store, folders, retainMs, keepJobsMs, log }: ExpiryDeps): Expiry {
   let stopped = false
 
   /** Writes one line for all of them. */

@@ -11,7 +11,7 @@ import { createRound } from '../core/round.ts'
 const lookMs = 3_600_000
 
 /** What the removal needs. */
-export interface RefusedParts {
+export interface RefusedDeps {
   /** Has a folder for each run; it need not exist. */
   readonly folder: string
   readonly store: Pick<Store, 'getJob'>
@@ -21,15 +21,15 @@ export interface RefusedParts {
 }
 
 /** Removes the files of jobs whose review was over so long ago, or whose owner deleted them; returns the number of runs. */
-export async function removeRefused(parts: RefusedParts): Promise<number> {
-  const { folder } = parts
+export async function removeRefused(deps: RefusedDeps): Promise<number> {
+  const { folder } = deps
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   let removed = 0
   for (const name of names) {
-    if (!isId('job', jobOfFolder(name)) || !(await isOver(name, parts))) continue
+    if (!isId('job', jobOfFolder(name)) || !(await isOver(name, deps))) continue
     await rm(join(folder, name), { recursive: true, force: true })
     removed += 1
   }
@@ -37,10 +37,10 @@ export async function removeRefused(parts: RefusedParts): Promise<number> {
 }
 
 /** Looks now and every hour, until it is stopped. */
-export function startRefusedRemoval(parts: RefusedParts, log: Logger): { stop(): Promise<void> } {
+export function startRefusedRemoval(deps: RefusedDeps, log: Logger): { stop(): Promise<void> } {
   const round = createRound(
     async () => {
-      const runs = await removeRefused(parts)
+      const runs = await removeRefused(deps)
       if (runs > 0) log.info({ runs }, 'refused files of reviews that are over were removed')
     },
     (error) => log.error({ err: error }, 'refused files could not be removed'),
@@ -55,7 +55,7 @@ export function startRefusedRemoval(parts: RefusedParts, log: Logger): { stop():
   }
 }
 
-async function isOver(name: string, { folder, store, retainMs, clock }: RefusedParts): Promise<boolean> {
+async function isOver(name: string, { folder, store, retainMs, clock }: RefusedDeps): Promise<boolean> {
   const job = await store.getJob(null, jobOfFolder(name))
   // Its record is gone, or the database is an older one that was restored.
   if (job === null) return clock.nowMs() - (await stat(join(folder, name))).mtimeMs > retainMs

@@ -51,7 +51,7 @@ const countedHere: ReadonlySet<string> = new Set([
 ])
 
 /** What every server needs. */
-export interface ServerParts {
+export interface ServerDeps {
   readonly health: Health
   /** Address under which clients reach this server, for a request to this `Host`; known only when the server listens. */
   readonly publicUrl: (host?: string) => string
@@ -73,7 +73,7 @@ export interface ServerParts {
 }
 
 /** What the routes of the REST interface need. */
-export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
+export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
   readonly transport: Transport
   /** Maximum size of an upload, in bytes. */
   readonly maxUploadBytes: number
@@ -84,7 +84,7 @@ export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
 }
 
 /** What a server of the REST interface needs. */
-export interface GatewayParts extends ServerParts, RouteParts {
+export interface GatewayDeps extends ServerDeps, RouteDeps {
   readonly overload: Overload
   readonly keys: Keys
   /** Websites whose scripts may use this server from a browser; empty for its own console only. */
@@ -99,17 +99,17 @@ export interface GatewayParts extends ServerParts, RouteParts {
 }
 
 /** Creates the server; it does not listen yet. */
-export function createGateway(parts: GatewayParts): FastifyInstance {
-  const { app, stopping } = createServer(parts, parts)
-  checkCallers(app, parts.keys)
-  addRoutes(app, parts, stopping)
-  addMcpRoute(app, parts, stopping)
-  parts.extend(app)
+export function createGateway(deps: GatewayDeps): FastifyInstance {
+  const { app, stopping } = createServer(deps, deps)
+  checkCallers(app, deps.keys)
+  addRoutes(app, deps, stopping)
+  addMcpRoute(app, deps, stopping)
+  deps.extend(app)
   return app
 }
 
 /** Each message counts as a request of its key, besides what its tool calls. */
-function addMcpRoute(app: FastifyInstance, { createMcp, keys }: GatewayParts, stopping: AbortSignal): void {
+function addMcpRoute(app: FastifyInstance, { createMcp, keys }: GatewayDeps, stopping: AbortSignal): void {
   const answer = createMcp(app, stopping)
   app.post('/mcp', { config: { permission: 'any' } }, async (request, reply) => {
     if (request.caller) await keys.limit(request.caller)
@@ -118,19 +118,19 @@ function addMcpRoute(app: FastifyInstance, { createMcp, keys }: GatewayParts, st
 }
 
 /** Adds the routes of the REST interface, the document that describes them among them. */
-export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: AbortSignal): void {
-  const core = createCoreClient(parts.transport)
-  const addOpenapiRoute = collectOperations(app, parts.publicUrl)
+export function addRoutes(app: FastifyInstance, deps: RouteDeps, stopping: AbortSignal): void {
+  const core = createCoreClient(deps.transport)
+  const addOpenapiRoute = collectOperations(app, deps.publicUrl)
   addQuoteRoutes(app, core)
   addGenerateRoutes(app, core, stopping)
   addModelRoutes(app, core)
-  addJobRoutes(app, core, stopping, parts.publicUrl)
+  addJobRoutes(app, core, stopping, deps.publicUrl)
   addWalletRoutes(app, core)
   addAccountRoutes(app, core)
   addWebhookRoutes(app, core)
-  addFileRoutes(app, core, parts.maxUploadBytes)
-  if (parts.assets) addAssetRoutes(app, parts.assets, parts.downloads)
-  addHealthRoutes(app, parts.health)
+  addFileRoutes(app, core, deps.maxUploadBytes)
+  if (deps.assets) addAssetRoutes(app, deps.assets, deps.downloads)
+  addHealthRoutes(app, deps.health)
   addProblemPages(app)
   addOpenapiRoute()
 }
@@ -140,28 +140,28 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: Abo
  * @param extend adds what else is served on its port
  */
 export function createHealthServer(
-  parts: ServerParts,
+  deps: ServerDeps,
   extend: (app: FastifyInstance) => void = () => {},
 ): FastifyInstance {
-  const { app } = createServer(parts)
-  addHealthRoutes(app, parts.health)
+  const { app } = createServer(deps)
+  addHealthRoutes(app, deps.health)
   extend(app)
   return app
 }
 
 /** A server without routes: limits, request ids, and problems for whatever is thrown. */
 function createServer(
-  parts: ServerParts,
-  { keys, overload, origins }: Partial<Pick<GatewayParts, 'keys' | 'overload' | 'origins'>> = {},
+  deps: ServerDeps,
+  { keys, overload, origins }: Partial<Pick<GatewayDeps, 'keys' | 'overload' | 'origins'>> = {},
 ): { app: FastifyInstance; stopping: AbortSignal } {
-  const note = createRefusalNotes(parts)
+  const note = createRefusalNotes(deps)
   const app = Fastify({
     http: {
       ServerResponse: ProtectedResponse,
       // A request without a Host gets our own error.
       requireHostHeader: false,
     },
-    bodyLimit: parts.maxBodyBytes,
+    bodyLimit: deps.maxBodyBytes,
     // Bodies have bounds of their own (stalls.ts): a large file may take its time.
     requestTimeout: 0,
     // A wait of three minutes is silent; nothing on this side may end it.
@@ -174,7 +174,7 @@ function createServer(
     serverFactory: (handle, { http }) =>
       createHttpServer(
         http ?? {},
-        handleInBatches(overload ? shedRequests(handle, overload, parts.publicUrl) : handle),
+        handleInBatches(overload ? shedRequests(handle, overload, deps.publicUrl) : handle),
       ),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     schemaController: lateSchemas,
@@ -196,27 +196,27 @@ function createServer(
       const refusal = toMediagenError(error)
       note.request(request, refusal)
       nameRequest(request, reply)
-      void sendProblem(request, reply, refusal, parts.publicUrl(request.headers.host))
+      void sendProblem(request, reply, refusal, deps.publicUrl(request.headers.host))
     },
   })
   if (origins && origins.size > 0) allowOrigins(app, origins)
-  nameClients(app, parts.findClient)
+  nameClients(app, deps.findClient)
   // Answers say so; connections.ts closes the connections that are idle.
   app.server.keepAliveTimeout = keepAliveMs
   // By itself Node would ask for the body at once, also from a caller without a valid key.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
-  const connections = boundConnections(app, parts.connections, {
+  const connections = boundConnections(app, deps.connections, {
     refuse(thrown, connection) {
       const error = toConnectionError(thrown)
       if (connection.writable) note.connection(error, connection)
-      refuseConnection(error, connection, parts.publicUrl())
+      refuseConnection(error, connection, deps.publicUrl())
     },
     note(cut, { remoteAddress }) {
-      parts.countCut(cut)
-      parts.strangers({ code: cut, address: remoteAddress }, 'connection cut off')
+      deps.countCut(cut)
+      deps.strangers({ code: cut, address: remoteAddress }, 'connection cut off')
     },
   })
-  addBodyParsers(app, parts.maxValues, keys)
+  addBodyParsers(app, deps.maxValues, keys)
   app.decorateRequest('caller', null)
   const refuse = watchMethods(app, longestPath)
   app.addHook('onRequest', (request, reply, done) => {
@@ -239,14 +239,14 @@ function createServer(
   app.setErrorHandler(async (thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
     if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
-      error = bodyTooLarge(parts.maxBodyBytes)
+      error = bodyTooLarge(deps.maxBodyBytes)
     // Fastify would close the connection while the client sends, which can destroy the answer before it is read.
     if (error.code === 'payload_too_large') reply.removeHeader('connection')
     if (request.caller && countedHere.has(error.code) && !(thrown instanceof ConnectError))
       error = await charge(request.caller, error, keys)
-    if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
+    if (!(thrown instanceof ConnectError)) error = boundViolations(error, deps.maxViolations)
     note.request(request, error)
-    return sendProblem(request, reply, error, parts.publicUrl(request.headers.host))
+    return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }
 }

@@ -16,7 +16,7 @@ export interface Shedder {
 }
 
 /** What the decision needs. */
-export interface ShedderParts {
+export interface ShedderDeps {
   /** How long requests may wait. */
   readonly maxQueueMs: number
   /** A monotonic clock. */
@@ -50,7 +50,7 @@ const answeredLate = 0.05
 const stubborn = { times: 10, answered: 0.4, longest: 0.25 }
 
 /** Creates the decision, for all doors of a process. */
-export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin, onEnd }: ShedderParts): Shedder {
+export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin, onEnd }: ShedderDeps): Shedder {
   let isInRound = false
   let roundBeganMs = 0
   let roundEndedMs = Number.NEGATIVE_INFINITY

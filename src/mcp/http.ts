@@ -1,10 +1,10 @@
 // Streamable HTTP without sessions: each request has a server of its own, and nothing is kept between two of them.
 import { type Connection, createClient } from '@mediagen/client/client.ts'
 import { createMcpHandler } from '@modelcontextprotocol/server'
-import { createToolServer, createTools, type ToolParts } from './tools.ts'
+import { createToolServer, createTools, type ToolDeps } from './tools.ts'
 
 /** What is the same for all requests. */
-export interface McpOptions extends Pick<ToolParts, 'report'> {
+export interface McpOptions extends Pick<ToolDeps, 'report'> {
   /** How long wait_for_job may wait at most. */
   readonly waitSeconds: number
 }

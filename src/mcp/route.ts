@@ -12,7 +12,7 @@ import type { McpOptions } from './http.ts'
 const forwarded = /^(?:content-type|mcp-[a-z-]+)$/
 
 /** What the route needs. */
-export interface McpRouteParts extends McpOptions {
+export interface McpRouteDeps extends McpOptions {
   /** Websites whose scripts may use this server. */
   readonly origins: ReadonlySet<string>
   /** Address under which clients reach this server, for a request to this `Host`. */
@@ -20,11 +20,11 @@ export interface McpRouteParts extends McpOptions {
 }
 
 /** Creates the handler, for requests whose key has been checked; `stopping` ends waits. */
-export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopping: AbortSignal) {
-  const load = onFirstUse(() => import('./http.ts').then(({ createMcp }) => createMcp(parts)))
+export function createMcpRoute(app: FastifyInstance, deps: McpRouteDeps, stopping: AbortSignal) {
+  const load = onFirstUse(() => import('./http.ts').then(({ createMcp }) => createMcp(deps)))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { origin } = request.headers
-    if (origin !== undefined && !isKnown(origin, parts)) {
+    if (origin !== undefined && !isKnown(origin, deps)) {
       const message = `Scripts of ${origin} may not use this server; its operator can allow them (MEDIAGEN_CORS_ORIGINS).`
       return reply.code(403).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
     }
@@ -36,7 +36,7 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
     }
     const answer = await load()
     const { authorization = '' } = request.headers
-    const url = parts.publicUrl(request.headers.host)
+    const url = deps.publicUrl(request.headers.host)
     const connection = { url, key: authorization.replace(/^bearer +/i, ''), fetch: toOwnRoutes(app, request, url) }
     // Not a part of the message, because the SDK would cut the answer off when the server stops.
     const signal = patienceOf(reply, stopping)
@@ -59,7 +59,7 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
 }
 
 /** Whether a script of this origin may call. One of a foreign page could, whose name was made to resolve to this machine. */
-function isKnown(origin: string, { origins, publicUrl }: McpRouteParts): boolean {
+function isKnown(origin: string, { origins, publicUrl }: McpRouteDeps): boolean {
   return origins.has('*') || origins.has(origin) || origin === new URL(publicUrl()).origin
 }
 

@@ -16,10 +16,10 @@ const waitSeconds = 180
  */
 export function serveMcp(client: MediagenClient, maxCredits: number, report: (error: unknown) => void) {
   const tools = createTools(waitSeconds)
-  const parts = { client, maxCredits, pausesMs: [500, 1500], report }
+  const deps = { client, maxCredits, pausesMs: [500, 1500], report }
   const onerror = (error: Error) => report(`mediagen: ${error.message}`)
   const transport = new StdioServerTransport(readMessages(process.stdin, process.stdout, onerror))
-  serveStdio(() => createToolServer(tools, parts), { transport, onerror })
+  serveStdio(() => createToolServer(tools, deps), { transport, onerror })
 }
 
 /** The lines of a client. One that gives a name twice is answered here, because the SDK would take the last value, silently. */

@@ -33,11 +33,11 @@ export type Tools = ReadonlyMap<string, Tool>
 
 interface Tool {
   readonly listed: ListedTool
-  call(given: Facts, parts: ToolParts, context: ServerContext): Promise<CallToolResult>
+  call(given: Facts, deps: ToolDeps, context: ServerContext): Promise<CallToolResult>
 }
 
 /** What the tools work with. */
-export interface ToolParts {
+export interface ToolDeps {
   readonly client: MediagenClient
   /** No start costs more, whatever the agent allows. */
   readonly maxCredits: number
@@ -121,12 +121,12 @@ export function createTools(waitSeconds: number): Tools {
         ),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async run(given, parts, { mcpReq }) {
-      const signal = anyOf(mcpReq.signal, parts.signal)
-      const maxCredits = Math.min(given.max_credits, parts.maxCredits)
+    async run(given, deps, { mcpReq }) {
+      const signal = anyOf(mcpReq.signal, deps.signal)
+      const maxCredits = Math.min(given.max_credits, deps.maxCredits)
       const { idempotency_key: idempotencyKey } = given
-      const options = { maxCredits, idempotencyKey, signal, pausesMs: parts.pausesMs }
-      const job = await parts.client.start(given.model, given.input as Input, options)
+      const options = { maxCredits, idempotencyKey, signal, pausesMs: deps.pausesMs }
+      const job = await deps.client.start(given.model, given.input as Input, options)
       return { facts: toJobFacts(job), job }
     },
   })
@@ -140,8 +140,8 @@ export function createTools(waitSeconds: number): Tools {
       preview,
     }),
     annotations: reads,
-    async run(given, parts, context) {
-      const job = await wait(parts, given, context)
+    async run(given, deps, context) {
+      const job = await wait(deps, given, context)
       return { facts: toJobFacts(job), job, preview: given.preview }
     },
   })
@@ -185,7 +185,7 @@ export function createTools(waitSeconds: number): Tools {
 }
 
 /** Creates a server with the tools, for one connection or one request. */
-export function createToolServer(tools: Tools, parts: ToolParts): Server {
+export function createToolServer(tools: Tools, deps: ToolDeps): Server {
   const server = new Server(
     { name: 'mediagen', title: 'mediagen', version: manifest.version },
     { instructions, capabilities: { tools: {} } },
@@ -194,7 +194,7 @@ export function createToolServer(tools: Tools, parts: ToolParts): Server {
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.get(params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${abridgeText(params.name)}.`)
-    return server.projectCallToolResult(await tool.call(params.arguments ?? {}, parts, context), undefined)
+    return server.projectCallToolResult(await tool.call(params.arguments ?? {}, deps, context), undefined)
   })
   return server
 }
@@ -204,7 +204,7 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   readonly description: string
   readonly inputSchema: Schema
   readonly annotations: object
-  run(given: z.output<Schema>, parts: ToolParts, context: ServerContext): Promise<Answer>
+  run(given: z.output<Schema>, deps: ToolDeps, context: ServerContext): Promise<Answer>
 }
 
 /**
@@ -215,17 +215,17 @@ function createAdd(tools: Map<string, Tool>) {
   return <Schema extends z.ZodObject>(name: string, definition: ToolDefinition<Schema>): void => {
     const { inputSchema, run, ...about } = definition
     const listed = { name, ...about, inputSchema: toListedSchema(inputSchema) }
-    async function call(given: Facts, parts: ToolParts, context: ServerContext): Promise<CallToolResult> {
+    async function call(given: Facts, deps: ToolDeps, context: ServerContext): Promise<CallToolResult> {
       try {
         const checked = inputSchema.safeParse(dropNulls(given, inputSchema))
         if (!checked.success) return refuse(toViolationFacts(checked.error.issues))
-        const { facts, job, preview: pictured } = await run(checked.data, parts, context)
+        const { facts, job, preview: pictured } = await run(checked.data, deps, context)
         const links = job?.outputs.flatMap((output, index) => toLink(job, output, index)) ?? []
-        const pictures = job && pictured ? await loadPreviews(parts.client, job) : []
+        const pictures = job && pictured ? await loadPreviews(deps.client, job) : []
         return { content: [toText(facts), ...links, ...pictures], structuredContent: facts }
       } catch (error) {
         const facts = toErrorFacts(error)
-        if (facts === null && !anyOf(context.mcpReq.signal, parts.signal).aborted) parts.report(error)
+        if (facts === null && !anyOf(context.mcpReq.signal, deps.signal).aborted) deps.report(error)
         return refuse(facts ?? unexpected)
       }
     }
@@ -262,7 +262,7 @@ function toText(facts: Facts) {
 
 /** Waits for the end of a job; returns it as it is when the time is over or the caller is gone. */
 async function wait(
-  { client, signal: gone }: ToolParts,
+  { client, signal: gone }: ToolDeps,
   { job_id, seconds }: { job_id: string; seconds: number },
   { mcpReq }: ServerContext,
 ): Promise<Job> {

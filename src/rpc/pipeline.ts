@@ -35,7 +35,7 @@ export interface CallMetrics {
 }
 
 /** What the pipeline needs. */
-export interface PipelineParts {
+export interface PipelineDeps {
   readonly access: Access
   readonly keys: KeyWatch
   readonly metrics: CallMetrics
@@ -53,9 +53,9 @@ export interface PipelineParts {
 export function guardService<Service extends DescService>(
   service: Service,
   impl: ServiceImpl<Service>,
-  parts: PipelineParts,
+  deps: PipelineDeps,
 ): GuardedService {
-  return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts.keys)
+  return wrapService(service, impl, (method) => createKeyGuard(method, deps), deps.keys)
 }
 
 /** A service for the command line, which has the database itself: no key is required, and errors are converted as usual. */
@@ -218,12 +218,12 @@ interface CallGuard {
 /** Authenticates and authorizes the caller. */
 type Admit = (call: Call, context: HandlerContext) => Promise<void>
 
-function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
-  const { access } = parts
+function createKeyGuard(method: DescMethod, deps: PipelineDeps): CallGuard {
+  const { access } = deps
   const permission = readPermission(method)
   const weight = weigh(method)
 
-  return createCallGuard(method, parts, async (call, context) => {
+  return createCallGuard(method, deps, async (call, context) => {
     if (call.caller) return void context.values.set(callerKey, call.caller)
     const key = await access.authenticate(call.head)
     call.caller = key
@@ -233,8 +233,8 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   })
 }
 
-function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
-  const { access, metrics, log, strangers, maxViolations } = parts
+function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): CallGuard {
+  const { access, metrics, log, strangers, maxViolations } = deps
   const isLogged = !isBeforeCall(method)
   const rpc = `${method.parent.name}.${method.name}`
   const count = metrics.countCalls(rpc)

@@ -10,7 +10,7 @@ import type { Store } from '../core/store.ts'
 import type { Allowance } from './allowance.ts'
 
 /** What a run needs. */
-export interface RunParts {
+export interface RunDeps {
   readonly store: Pick<Store, 'finishJob' | 'getJob' | 'saveCheckpoint' | 'showPreview'>
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
@@ -63,7 +63,7 @@ export interface Attempt {
   readonly enter: () => Promise<void>
   /** Whether something was submitted to another server, by this run or by the one that it continues. */
   isSubmitted: boolean
-  readonly parts: RunParts
+  readonly deps: RunDeps
   /** Ends the run because its claim is lost. */
   readonly lose: () => void
   /** Aborts when the end no longer matters: the claim was lost, or the server stops. */

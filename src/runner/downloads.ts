@@ -6,14 +6,14 @@ import { openOutputFolder } from './outputs.ts'
 
 /** Creates the downloads of a run. */
 export function createDownloads(attempt: Attempt): EngineRun['download'] {
-  const { parts, watched, time } = attempt
+  const { deps, watched, time } = attempt
   let underWay = 0
   return async (url, file, options) => {
     if (file !== basename(file)) throw new Error(`an engine downloads to a file outside of its folder: ${file}`)
     if ((underWay += 1) === 1) time.hold()
     try {
       const folder = await openOutputFolder(attempt)
-      return await parts.download(url, folder.pathOf(file), watched.signal, options)
+      return await deps.download(url, folder.pathOf(file), watched.signal, options)
     } finally {
       if ((underWay -= 1) === 0 && !watched.signal.aborted) time.run()
     }

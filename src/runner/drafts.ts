@@ -10,7 +10,7 @@ const betweenMs = 500
 
 /** Creates the drafts of a run. A file that is not a picture, or cannot be stored, is skipped. */
 export function createDrafts(attempt: Attempt): Drafts {
-  const { claimed, parts } = attempt
+  const { claimed, deps } = attempt
   const { job, token } = claimed
   const over = new AbortController()
   const stored: string[] = []
@@ -24,15 +24,15 @@ export function createDrafts(attempt: Attempt): Drafts {
     const run = `${job.jobId}-${job.attempts}-${(count += 1)}`
     stored.push(run)
     const path = (await openOutputFolder(attempt)).pathOf(file)
-    const asset = await parts.assets.put(run, 0, path, { owner: job.accountId, signal: over.signal })
-    await parts.store.showPreview(job.jobId, token, asset.previewKey ?? asset.key)
+    const asset = await deps.assets.put(run, 0, path, { owner: job.accountId, signal: over.signal })
+    await deps.store.showPreview(job.jobId, token, asset.previewKey ?? asset.key)
     // A client may still be reading the previous draft.
-    if (stored.length > 2) await parts.assets.remove(stored.shift() ?? '')
+    if (stored.length > 2) await deps.assets.remove(stored.shift() ?? '')
     await pause(betweenMs, undefined, { signal: over.signal }).catch(() => {})
   }
 
   const showing = createRound(showNext, (error) => {
-    if (!over.signal.aborted) parts.log.debug({ err: error, job_id: job.jobId }, 'a draft could not be shown')
+    if (!over.signal.aborted) deps.log.debug({ err: error, job_id: job.jobId }, 'a draft could not be shown')
   })
   return {
     show(file) {
@@ -43,7 +43,7 @@ export function createDrafts(attempt: Attempt): Drafts {
     async clear() {
       over.abort()
       await showing.settled()
-      for (const run of stored) await parts.assets.remove(run)
+      for (const run of stored) await deps.assets.remove(run)
     },
   }
 }

@@ -24,19 +24,19 @@ export async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job
     return await finish(attempt, outcome)
   } catch (error) {
     if (!isRefusedForGood(error)) throw error
-    attempt.parts.log.error({ err: error, job_id: attempt.claimed.job.jobId }, 'the database refused the end of a job')
+    attempt.deps.log.error({ err: error, job_id: attempt.claimed.job.jobId }, 'the database refused the end of a job')
     return finish(attempt, { status: 'failed', error: notRecordedError })
   }
 }
 
 async function finish(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
-  const { claimed, parts } = attempt
+  const { claimed, deps } = attempt
   const { jobId, attempts } = claimed.job
   return write(attempt, 'the end of a job', async () => {
-    const ended = await parts.store.finishJob(jobId, claimed.token, outcome)
+    const ended = await deps.store.finishJob(jobId, claimed.token, outcome)
     if (ended !== null) return ended
     // A try that failed may have recorded it all the same: its answer was lost.
-    const now = await parts.store.getJob(null, jobId)
+    const now = await deps.store.getJob(null, jobId)
     return now?.attempts === attempts && now.status === outcome.status ? now : null
   })
 }
@@ -51,11 +51,11 @@ export async function saveCheckpoint(
   checkpoint: JsonValue,
   upstream?: UpstreamRun,
 ): Promise<void> {
-  const { claimed, model, parts } = attempt
+  const { claimed, model, deps } = attempt
   const { job, token } = claimed
   const afterLoss = engine.afterLoss(model.engine, checkpoint)
   const saved = { checkpoint, afterLoss, ...(upstream && { upstream }) }
-  if (!(await write(attempt, 'a checkpoint', () => parts.store.saveCheckpoint(job.jobId, token, saved)))) {
+  if (!(await write(attempt, 'a checkpoint', () => deps.store.saveCheckpoint(job.jobId, token, saved)))) {
     attempt.lose()
     throw new ClaimLost()
   }
@@ -71,7 +71,7 @@ export async function saveCheckpoint(
  * @throws the last error of the store if it refuses the change for good, or the run is given up first; the claim then runs out
  */
 async function write<Result>(attempt: Attempt, what: string, step: () => Promise<Result>): Promise<Result> {
-  const { claimed, abandoned, parts } = attempt
+  const { claimed, abandoned, deps } = attempt
   const { jobId } = claimed.job
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
     // A try that writes and loses its answer also loses the claim, perhaps before it fails: one that began earlier is not the last.
@@ -80,7 +80,7 @@ async function write<Result>(attempt: Attempt, what: string, step: () => Promise
       return await step()
     } catch (error) {
       if (isLast || isRefusedForGood(error)) throw error
-      parts.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
+      deps.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
       // Giving up ends the pause, not a running attempt.
       await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
     }

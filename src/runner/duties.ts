@@ -15,7 +15,7 @@ const answerMs = 60_000
 const leaseMs = answerMs + 30_000
 
 /** What the questions need. */
-export interface DutyParts {
+export interface DutyDeps {
   readonly store: Pick<Store, 'claimDuties' | 'answerDuty'>
   readonly catalog: Catalog
   readonly engines: ReadonlyMap<string, Engine>
@@ -27,8 +27,8 @@ export interface DutyParts {
 }
 
 /** Starts asking, about once a second, as long as there is something to ask. */
-export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
-  const { store, catalog, log, random } = parts
+export function startDuties(deps: DutyDeps): { stop(): Promise<void> } {
+  const { store, catalog, log, random } = deps
   const places = createQuestionPlaces()
   const stopping = new AbortController()
   const asked = new Set<Promise<void>>()
@@ -38,7 +38,7 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
     const end = places.begin(whoAnswers(duty.model, catalog), onLate)
     if (end === null) return store.answerDuty(duty, { outcome: 'again', waitMs: backoffMs(duty.attempts, random()) })
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerMs)])
-    const answer = await ask(duty, signal, parts).catch((error: unknown): DutyAnswer => {
+    const answer = await ask(duty, signal, deps).catch((error: unknown): DutyAnswer => {
       log.warn(
         { err: error, job_id: duty.jobId, duty: duty.kind, attempt: duty.attempts },
         'another server did not answer',
@@ -97,7 +97,7 @@ function whoAnswers(modelId: string, catalog: Catalog): string {
 export async function ask(
   duty: Duty,
   signal: AbortSignal,
-  { catalog, engines, reviewMs, log, random }: DutyParts,
+  { catalog, engines, reviewMs, log, random }: DutyDeps,
 ): Promise<DutyAnswer> {
   const { jobId, model: modelId, kind, checkpoint, attempts, ageMs } = duty
   const spec = catalog.find(modelId)?.engine

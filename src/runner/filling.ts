@@ -21,7 +21,7 @@ interface Room {
 }
 
 /** The parts that this needs. */
-export interface FillingParts {
+export interface FillingDeps {
   readonly store: Pick<Store, 'listWaitingModels' | 'claimJobs'>
   readonly catalog: Catalog
   readonly engines: ReadonlyMap<string, Engine>
@@ -39,13 +39,13 @@ export interface FillingParts {
 }
 
 /** Creates a function that assigns all places that can be assigned now. */
-export function createFilling(parts: FillingParts): () => Promise<void> {
-  const { store, runs, leaseMs, begin, isStopped, again } = parts
-  const readyModels = rememberReady(parts.catalog)
-  const takesNoPlace = (model: Model): boolean => isLight(parts.engines, model)
+export function createFilling(deps: FillingDeps): () => Promise<void> {
+  const { store, runs, leaseMs, begin, isStopped, again } = deps
+  const readyModels = rememberReady(deps.catalog)
+  const takesNoPlace = (model: Model): boolean => isLight(deps.engines, model)
   // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
-  const lookAtPlaces = (counted: Iterable<Run> = runs): TakenPlaces => countPlaces(counted, takesNoPlace, parts.places)
+  const lookAtPlaces = (counted: Iterable<Run> = runs): TakenPlaces => countPlaces(counted, takesNoPlace, deps.places)
 
   async function fill(): Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
@@ -87,10 +87,10 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
     const ahead = [...runs].filter(({ phase }) => phase !== 'working')
-    const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.places.places)
+    const tooMany = Math.max(0, ahead.length - aheadPerPlace * deps.places.places)
     const waiting = countRoom(models, ready, tooMany > 0 ? countModels(runs) : taken.ofModel)
     const [light, heavy] = split(waiting, ({ model }) => takesNoPlace(model))
-    const { except, left } = countLeft(ahead, aheadPerPlaceOfAccount * parts.places.places)
+    const { except, left } = countLeft(ahead, aheadPerPlaceOfAccount * deps.places.places)
     // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
     const spare = taken.hasSpare && tooMany === 0
@@ -125,7 +125,7 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   ): Promise<number> {
     if (models.length === 0 || limit <= 0) return 0
     const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
-    const { worker } = parts
+    const { worker } = deps
     const claims = await store.claimJobs({ worker, room, limit, leaseMs, except, ...(share && { share }) })
     const begun = claims.map(begin)
     // Runs that wait for other servers take no place.

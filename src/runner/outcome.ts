@@ -23,7 +23,7 @@ export async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null>
 }
 
 function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
-  const { claimed, model, watched, parts } = attempt
+  const { claimed, model, watched, deps } = attempt
   const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
   switch (reason) {
     case 'lost':
@@ -46,11 +46,11 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
     case 'stopping':
     case 'failed': {
       if (thrown instanceof OutcomeUnknown) {
-        parts.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'the outcome of a run is unknown')
+        deps.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'the outcome of a run is unknown')
         return { status: 'needs_review' }
       }
       if (thrown instanceof Undelivered) {
-        parts.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'what was paid cannot be delivered')
+        deps.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'what was paid cannot be delivered')
         return review([], 'output_unavailable', thrown.message)
       }
       if (reason === 'stopping') return { status: 'queued' }
@@ -63,8 +63,8 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
  * The outcome of a run that found no free file descriptor, or a database that is away or takes no writes, which is not the fault of
  * the job.
  */
-function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOutcome {
-  parts.log.warn(
+function giveBack(thrown: unknown, { claimed: { job }, deps }: Attempt): JobOutcome {
+  deps.log.warn(
     { err: thrown, job_id: job.jobId },
     'a run was given back for lack of file descriptors or of the database',
   )
@@ -76,10 +76,10 @@ function fail(thrown: unknown, attempt: Attempt): JobOutcome {
   // Another run would use as much; and one that submitted has no time left for another.
   const isFinal = thrown instanceof PriceError || (error.code === 'timeout' && attempt.isSubmitted)
   const mayPass = error.retryable && !isFinal
-  return { status: 'failed', error, ...(mayPass && { jitter: attempt.parts.random() }) }
+  return { status: 'failed', error, ...(mayPass && { jitter: attempt.deps.random() }) }
 }
 
-function describeFailure(thrown: unknown, { claimed: { job }, parts: { log } }: Attempt): JobError {
+function describeFailure(thrown: unknown, { claimed: { job }, deps: { log } }: Attempt): JobError {
   if (thrown instanceof EngineError) return { code: thrown.code, message: thrown.message, retryable: thrown.retryable }
   const what = thrown instanceof PriceError ? 'the usage that an engine reported gives no price' : 'an engine crashed'
   log.error({ err: thrown, job_id: job.jobId, model: job.model }, what)

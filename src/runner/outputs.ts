@@ -46,10 +46,10 @@ interface StoredOutputs {
  * nobody else may have them: what was made and paid for is not lost to that of the model.
  */
 export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<StoredOutputs> {
-  const { isSubmitted, time, parts } = attempt
+  const { isSubmitted, time, deps } = attempt
   const { isPaid = false } = result
   if (isSubmitted) time.hold()
-  const untilMs = performance.now() + parts.paidOutputMs
+  const untilMs = performance.now() + deps.paidOutputMs
   const outputs: Asset[] = []
   const refusals: EngineError[] = []
   for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
@@ -65,9 +65,9 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
 }
 
 /** Removes what a run of the job has stored. While the store of files is in trouble it stays: the survey of files finds it later. */
-export async function removeOutputs({ claimed: { job }, parts }: Attempt, run: number = job.attempts): Promise<void> {
-  await parts.assets.remove(toFolderName(job, run)).catch((error: unknown) => {
-    parts.log.warn({ err: error, job_id: job.jobId }, 'outputs of a run that did not count could not be removed yet')
+export async function removeOutputs({ claimed: { job }, deps }: Attempt, run: number = job.attempts): Promise<void> {
+  await deps.assets.remove(toFolderName(job, run)).catch((error: unknown) => {
+    deps.log.warn({ err: error, job_id: job.jobId }, 'outputs of a run that did not count could not be removed yet')
   })
 }
 
@@ -85,18 +85,18 @@ async function findOutputs({ files }: EngineResult, attempt: Attempt): Promise<s
 
 /** Stores an output. A failing disk is not the engine's fault, and fails only this run. */
 async function storeOutput(
-  { claimed: { job }, parts, watched: { signal } }: Attempt,
+  { claimed: { job }, deps, watched: { signal } }: Attempt,
   index: number,
   path: string,
   options: Pick<PutOptions, 'patienceMs' | 'keepsRefused'>,
 ): Promise<Asset> {
   let trouble: unknown = null
   const sayLate = (): void =>
-    parts.log.warn({ job_id: job.jobId, ...(trouble !== null && { err: trouble }) }, 'an output is not stored yet')
+    deps.log.warn({ job_id: job.jobId, ...(trouble !== null && { err: trouble }) }, 'an output is not stored yet')
   const late = setTimeout(sayLate, slowMs)
   const onTrouble = (error: unknown): void => void (trouble = error)
   try {
-    return await parts.assets.put(toFolderName(job), index, path, {
+    return await deps.assets.put(toFolderName(job), index, path, {
       owner: job.accountId,
       signal,
       ...options,
@@ -106,7 +106,7 @@ async function storeOutput(
     // The cause that ended the run decides its error.
     signal.throwIfAborted()
     if (error instanceof EngineError) throw error
-    parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
+    deps.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
     throw new EngineError(
       'output_not_stored',
       'The outputs could not be stored on this server. Nothing was charged.',

@@ -6,7 +6,7 @@ import type { Model } from '../catalog/model.ts'
 import type { Heartbeat } from '../core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { createAllowance } from './allowance.ts'
-import { type Attempt, continues, type RunParts, type StopReason, toOutputFolder } from './attempt.ts'
+import { type Attempt, continues, type RunDeps, type StopReason, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'
 import { runToOutcome } from './outcome.ts'
 import { closeOutputFolder, removeOutputs } from './outputs.ts'
@@ -41,13 +41,13 @@ export interface Run {
 }
 
 /** Starts a run of a claimed job. */
-export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Run {
+export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run {
   const { job, token } = claimed
   const abort = new AbortController()
   const abandon = new AbortController()
   let progress = 0
   const fetches =
-    !continues({ claimed }) && model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference))
+    !continues({ claimed }) && model.mediaOf(claimed.input).some(({ reference }) => deps.media.isRemote(reference))
   const admitted = Promise.withResolvers<void>()
   const time = createAllowance(leftMs(claimed, model), () => abort.abort('timeout' satisfies StopReason))
 
@@ -60,7 +60,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     if (run.phase === 'working') return
     run.phase = 'fetched'
     time.hold()
-    parts.onFetched()
+    deps.onFetched()
     await unlessAborted(admitted.promise, abort.signal)
     time.run()
   }
@@ -68,7 +68,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   const attempt: Attempt = {
     claimed,
     model,
-    folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
+    folder: join(deps.workFolder, `${job.jobId}-${job.attempts}`),
     usesFolder: false,
     outputs: null,
     drafts: null,
@@ -82,7 +82,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     time,
     enter,
     isSubmitted: claimed.msSinceSubmission !== null,
-    parts,
+    deps,
     lose: () => stop('lost'),
     abandoned: abandon.signal,
     engineEnd: Promise.resolve(),
@@ -94,7 +94,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     accountId: job.accountId,
     model,
     phase: (fetches ? 'fetching' : 'working') as Phase,
-    isLight: isLight(parts.engines, model),
+    isLight: isLight(deps.engines, model),
     admit() {
       run.phase = 'working'
       admitted.resolve()
@@ -105,7 +105,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     isDecided: () => attempt.decided,
   }
   run.done = perform(attempt, abort).catch((error: unknown) => {
-    parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
+    deps.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
   })
   return run
 }
@@ -122,7 +122,7 @@ async function removeFolder(attempt: Attempt): Promise<void> {
 }
 
 /** Whether runs of a model only wait for others. */
-export function isLight(engines: RunParts['engines'], { engine }: Model): boolean {
+export function isLight(engines: RunDeps['engines'], { engine }: Model): boolean {
   return engines.get(engine.kind)?.waits(engine) === true
 }
 
@@ -132,7 +132,7 @@ function leftMs({ msSinceSubmission }: ClaimedJob, { timeoutMs }: Model): number
 }
 
 async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
-  const { claimed, time, parts } = attempt
+  const { claimed, time, deps } = attempt
   const { job } = claimed
   time.run()
   const deadlineTimer =
@@ -145,15 +145,15 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     // The outputs were not recorded: the claim was stale or the deadline had passed.
     if (outcome && 'outputs' in outcome && ended?.status !== outcome.status) await removeOutputs(attempt)
     const status = ended?.status ?? 'lost'
-    parts.onRunEnded(job.model, status)
+    deps.onRunEnded(job.model, status)
     const error = ended?.error ?? (outcome?.status === 'failed' ? outcome.error : null)
     const { jobId, model, attempts } = job
-    parts.log.info({ job_id: jobId, model, status, attempt: attempts, ...(error && { error }) }, 'run ended')
+    deps.log.info({ job_id: jobId, model, status, attempt: attempts, ...(error && { error }) }, 'run ended')
   } finally {
     time.hold()
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.drafts?.clear().catch((error: unknown) => {
-      parts.log.error({ err: error, job_id: job.jobId }, 'drafts could not be removed')
+      deps.log.error({ err: error, job_id: job.jobId }, 'drafts could not be removed')
     })
     await attempt.engineEnd
     await closeOutputFolder(attempt)

@@ -6,15 +6,15 @@ import { createRound } from '../core/round.ts'
 import type { JobNews, Store } from '../core/store.ts'
 import { createFilling } from './filling.ts'
 import type { PlaceBounds } from './places.ts'
-import type { RunParts } from './attempt.ts'
-import { type DutyParts, startDuties } from './duties.ts'
+import type { RunDeps } from './attempt.ts'
+import { type DutyDeps, startDuties } from './duties.ts'
 import { type Run, startRun } from './run.ts'
-import { startSweeper, type SweeperParts } from './sweeper.ts'
+import { startSweeper, type SweeperDeps } from './sweeper.ts'
 
 /** What the runner needs. */
-export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
-  readonly store: SweeperParts['store'] &
-    DutyParts['store'] &
+export interface RunnerDeps extends Omit<RunDeps, 'onFetched'>, SweeperDeps {
+  readonly store: SweeperDeps['store'] &
+    DutyDeps['store'] &
     Pick<
       Store,
       | 'listWaitingModels'
@@ -40,8 +40,8 @@ export interface Runner {
 }
 
 /** Starts a runner. */
-export function startRunner(parts: RunnerParts): Runner {
-  const { store, catalog, log, leaseMs } = parts
+export function startRunner(deps: RunnerDeps): Runner {
+  const { store, catalog, log, leaseMs } = deps
   const runs = new Set<Run>()
   // The run of each job that has the claim; an earlier one may still be ending.
   const current = new Map<string, Run>()
@@ -51,14 +51,14 @@ export function startRunner(parts: RunnerParts): Runner {
     // Only models with room were claimed, and those are in the catalog.
     if (!model) throw new Error(`claimed a job of the unknown model ${claimed.job.model}`)
     current.get(claimed.job.jobId)?.stop('lost')
-    const run = startRun(claimed, model, { ...parts, onFetched: () => filling.again() })
+    const run = startRun(claimed, model, { ...deps, onFetched: () => filling.again() })
     runs.add(run)
     current.set(run.jobId, run)
-    parts.onRunningChanged(runs.size)
+    deps.onRunningChanged(runs.size)
     void run.done.then(() => {
       runs.delete(run)
       if (current.get(run.jobId) === run) current.delete(run.jobId)
-      parts.onRunningChanged(runs.size)
+      deps.onRunningChanged(runs.size)
       filling.again()
     })
     return run
@@ -83,7 +83,7 @@ export function startRunner(parts: RunnerParts): Runner {
   }
 
   const fill = createFilling({
-    ...parts,
+    ...deps,
     runs,
     begin,
     isStopped: () => stopped,
@@ -105,8 +105,8 @@ export function startRunner(parts: RunnerParts): Runner {
       if (jobs.some(({ jobId, queued }) => queued && !current.has(jobId))) filling.again()
     })
   })
-  const sweeper = startSweeper(parts)
-  const duties = startDuties(parts)
+  const sweeper = startSweeper(deps)
+  const duties = startDuties(deps)
   filling.again()
 
   return {

@@ -9,7 +9,7 @@ import { createRound } from '../core/round.ts'
 const jobsPerSweep = 200
 
 /** What the sweeper needs. */
-export interface SweeperParts {
+export interface SweeperDeps {
   readonly store: Pick<Store, 'needsSweep' | 'lead' | 'sweep'>
   readonly leaseMs: number
   readonly reviewMs: number
@@ -24,7 +24,7 @@ export interface Sweeper {
 }
 
 /** Starts a sweeper, which sweeps while this process leads. It needs no engine. */
-export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
+export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperDeps): Sweeper {
   let stopped = false
 
   async function sweep(): Promise<void> {

@@ -27,7 +27,7 @@ import { untilDecided } from './waiting.ts'
  */
 export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const { model, watched } = attempt
-  const { engines } = attempt.parts
+  const { engines } = attempt.deps
   const engine = engines.get(model.engine.kind)
   if (!engine)
     throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
@@ -51,7 +51,7 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
  * @throws PriceError for what was made here
  */
 function price(
-  { claimed, isSubmitted, parts }: Attempt,
+  { claimed, isSubmitted, deps }: Attempt,
   outputs: readonly Asset[],
   { usage: reported, made = outputs.length }: EngineResult,
 ): JobOutcome {
@@ -63,19 +63,19 @@ function price(
     return { status: 'succeeded', outputs, creditsActual }
   } catch (error) {
     if (!isSubmitted) throw error
-    parts.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
+    deps.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
     return { status: 'needs_review', outputs }
   }
 }
 
 /** What another server was paid for, and cannot be served, is not thrown away: an operator decides. */
 function refuse(
-  { claimed: { job }, parts }: Attempt,
+  { claimed: { job }, deps }: Attempt,
   outputs: readonly Asset[],
   refusals: readonly EngineError[],
 ): JobOutcome {
   const words = refusals.map(({ message }) => message).join(' ')
-  parts.log.warn({ job_id: job.jobId, model: job.model, outputs: words }, 'outputs of a paid run were refused')
+  deps.log.warn({ job_id: job.jobId, model: job.model, outputs: words }, 'outputs of a paid run were refused')
   return review(outputs, 'output_invalid', words)
 }
 
@@ -138,14 +138,14 @@ async function awaitTurn<Result>({ time, watched }: Attempt, turn: Promise<Resul
 }
 
 function fetchAll(input: JsonObject, attempt: Attempt) {
-  const { model, folder, watched, parts, claimed } = attempt
+  const { model, folder, watched, deps, claimed } = attempt
   const references = model.mediaOf(input)
   attempt.usesFolder ||= references.length > 0
-  return fetchMedia(parts.media, {
+  return fetchMedia(deps.media, {
     references,
     accountId: claimed.job.accountId,
     folder: join(folder, 'media'),
-    maxBytes: parts.maxInputBytes,
+    maxBytes: deps.maxInputBytes,
     signal: watched.signal,
   })
 }

@@ -21,7 +21,7 @@ const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const longestNote = 1000
 
 /** What the service needs. */
-export interface AdminParts {
+export interface AdminDeps {
   readonly store: Store
   readonly clock: Clock
   readonly folders: FilesFolders
@@ -30,7 +30,7 @@ export interface AdminParts {
 }
 
 /** Creates the service. Every act is recorded with who did it. */
-export function createAdminService({ store, clock, folders, osUser }: AdminParts): ServiceImpl<typeof AdminService> {
+export function createAdminService({ store, clock, folders, osUser }: AdminDeps): ServiceImpl<typeof AdminService> {
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
   return {
     ...createWebhookAdmin(store, by),

@@ -34,13 +34,13 @@ interface Filter {
 
 /**
  * Creates the service.
- * @param parts.baseUrl address of this server, which URLs of samples begin with; empty where clients reach it at several
+ * @param deps.baseUrl address of this server, which URLs of samples begin with; empty where clients reach it at several
  */
-export function createCatalogService(parts: {
+export function createCatalogService(deps: {
   catalog: Catalog
   baseUrl: () => string
 }): ServiceImpl<typeof CatalogService> {
-  const { catalog, baseUrl } = parts
+  const { catalog, baseUrl } = deps
   const pages = new Map<number | string, ListModelsResponse>()
   // The same message each time, so that the gateway writes its JSON once.
   const details = new WeakMap<Model, ModelMessage>()

@@ -16,7 +16,7 @@ import { readPage, refuse } from './request.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 /** What the service needs. */
-export interface FilesParts {
+export interface FilesDeps {
   readonly store: UploadStore & Pick<RetentionStore, 'crossOff'>
   readonly files: UploadFiles
   readonly urls: AssetUrls
@@ -32,8 +32,8 @@ export interface FilesParts {
 }
 
 /** Creates the service. */
-export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesService> {
-  const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs, stallMs } = parts
+export function createFilesService(deps: FilesDeps): ServiceImpl<typeof FilesService> {
+  const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs, stallMs } = deps
   const ids = createIdSource(() => clock.nowMs(), takeRandomBytes)
   // Bytes of each account that are on the disk but in no record yet.
   const underWay = new Map<string, number>()

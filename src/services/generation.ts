@@ -30,7 +30,7 @@ const retryShutdownSeconds = 2
 const legalKey = '1 to 255 visible ASCII characters, without spaces'
 
 /** What the service needs. */
-export interface GenerationParts {
+export interface GenerationDeps {
   readonly store: Pick<
     Store,
     | 'startGeneration'
@@ -75,13 +75,13 @@ interface Started {
 }
 
 /** Creates the service. */
-export function createGenerationService(parts: GenerationParts): ServiceImpl<typeof GenerationService> {
-  const { store, feed, watches, urls } = parts
+export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeof GenerationService> {
+  const { store, feed, watches, urls } = deps
 
   async function followJob(job: Job, wait: boolean, signal: AbortSignal): Promise<Job> {
     if (!wait || isTerminal(job.status)) return job
     const { accountId, jobId } = job
-    return (await watches.wait(accountId, () => feed.awaitEnd(accountId, jobId, parts.waitMs, signal))) ?? job
+    return (await watches.wait(accountId, () => feed.awaitEnd(accountId, jobId, deps.waitMs, signal))) ?? job
   }
 
   /** As much of a job's input as most answers show. */
@@ -94,19 +94,19 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
   async function start(order: Order): Promise<Started> {
     const { caller, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
     const { accountId, keyId } = caller
-    if (parts.isStopping())
+    if (deps.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
         retryAfterSeconds: retryShutdownSeconds,
       })
 
-    const retainMs = readRetention(terms, parts.retainMs)
-    const model = findReadyModel(parts.catalog, order.model, caller)
-    const quote = await parts.quotes.open(accountId, quoteId)
+    const retainMs = readRetention(terms, deps.retainMs)
+    const model = findReadyModel(deps.catalog, order.model, caller)
+    const quote = await deps.quotes.open(accountId, quoteId)
     if (!quote) throw quoteNotFound()
-    checkQuote(quote, parts.clock.nowMs(), model.id, quotedDigest)
+    checkQuote(quote, deps.clock.nowMs(), model.id, quotedDigest)
     const usagePrice = model.usagePrice(completeInput(model, input))
 
-    const { maxQueuedJobs } = parts
+    const { maxQueuedJobs } = deps
     const { credits } = quote
     const command = {
       accountId,

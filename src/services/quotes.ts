@@ -10,12 +10,12 @@ import { completeInput, digestQuoted, findReadyModel, quotePrice, readInput } fr
 import type { QuoteBook } from './quote-book.ts'
 
 /** Creates the service. */
-export function createQuotesService(parts: {
+export function createQuotesService(deps: {
   catalog: Catalog
   quotes: QuoteBook
   log: Pick<Logger, 'error'>
 }): ServiceImpl<typeof QuotesService> {
-  const { catalog, quotes, log } = parts
+  const { catalog, quotes, log } = deps
   return {
     async createQuote(request, context) {
       const caller = callerOf(context)

@@ -8,10 +8,10 @@ import { toAccess, toEntryMessage } from './convert.ts'
 import { readPage } from './request.ts'
 
 /** Creates the service. */
-export function createWalletService(parts: {
+export function createWalletService(deps: {
   store: Pick<Store, 'getAccount' | 'listEntries'>
 }): ServiceImpl<typeof WalletService> {
-  const { store } = parts
+  const { store } = deps
   return {
     async getWallet(_request, context) {
       const { available, held } = await readAccount(store, callerOf(context).accountId)

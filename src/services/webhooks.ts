@@ -14,7 +14,7 @@ import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-
 const longestDescription = 200
 
 /** What the service needs. */
-export interface WebhooksParts {
+export interface WebhooksDeps {
   readonly store: WebhookStore
   /** Whether the host of a URL is a forbidden address or a name of this machine; other names are checked when they are resolved. */
   readonly isRefusedHost: (host: string) => boolean
@@ -25,8 +25,8 @@ export interface WebhooksParts {
 }
 
 /** Creates the service. */
-export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof WebhooksService> {
-  const { store, maxWebhooks } = parts
+export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof WebhooksService> {
+  const { store, maxWebhooks } = deps
 
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await store.getWebhook(accountId, webhookId)
@@ -36,7 +36,7 @@ export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof 
 
   return {
     async createWebhook(request, context) {
-      refuse(findBadTexts(request, parts))
+      refuse(findBadTexts(request, deps))
       const secret = createWebhookSecret()
       const { accountId } = callerOf(context)
       const { url, description, includeInput } = request
@@ -132,9 +132,9 @@ export function createWebhookAdmin(
   }
 }
 
-function findBadTexts({ url, description }: { url: string; description: string }, parts: WebhooksParts): Violation[] {
+function findBadTexts({ url, description }: { url: string; description: string }, deps: WebhooksDeps): Violation[] {
   const violations = [...findEmpty({ url }), ...findHidden({ url, description })]
-  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), parts))
+  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), deps))
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
   violations.push(...findLong('description', description, longestDescription))
   if (!description.isWellFormed())
@@ -142,7 +142,7 @@ function findBadTexts({ url, description }: { url: string; description: string }
   return violations
 }
 
-function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhooksParts): string | null {
+function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhooksDeps): string | null {
   if (isRefusedHost(url.hostname))
     return 'must lead to a public address; this server sends webhooks to no other (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
   const refusedPort = findRefusedPort(url)

@@ -41,7 +41,7 @@ export interface SenderBounds {
 }
 
 /** What the sender needs. */
-export interface WebhookSenderParts {
+export interface WebhookSenderDeps {
   readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> & Pick<Store, 'onNews'>
   readonly poster: Poster
   readonly bounds: SenderBounds
@@ -67,8 +67,8 @@ interface UnderWay {
 }
 
 /** Starts a sender. */
-export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
-  const { store, log, bounds } = parts
+export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
+  const { store, log, bounds } = deps
   const caps: DeliveryCaps = {
     perWebhook: bounds.placesPerWebhook,
     perAccount: bounds.placesPerAccount,
@@ -92,7 +92,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
     const abort = new AbortController()
     // A claim that expired and was taken again is another attempt at the same delivery.
     const name = `${delivery.deliveryId} ${delivery.token}`
-    const done = deliver(delivery, abort.signal, parts)
+    const done = deliver(delivery, abort.signal, deps)
       .catch((error: unknown) =>
         log.error({ err: error, delivery_id: delivery.deliveryId }, 'the result of a delivery could not be recorded'),
       )
@@ -125,10 +125,10 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
 }
 
 /** Makes one attempt and reports it. */
-async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: WebhookSenderParts): Promise<void> {
-  const { clock, log, bounds } = parts
+async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, deps: WebhookSenderDeps): Promise<void> {
+  const { clock, log, bounds } = deps
   const startedAt = performance.now()
-  const result = await post(delivery, clock.nowMs(), signal, parts)
+  const result = await post(delivery, clock.nowMs(), signal, deps)
   const { deliveryId, token } = delivery
   let report: DeliveryReport
   if (signal.aborted && result.error !== null) {
@@ -140,10 +140,10 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
     const isGone = result.responseStatus === gone
     const next = isGone
       ? ({ status: 'failed' } as const)
-      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, parts.random(), waitMs)
+      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, deps.random(), waitMs)
     const prompt = attempt.durationMs < bounds.attemptTimeoutMs * promptPart
     report = { deliveryId, token, attempt, next, prompt, gone: isGone }
-    parts.onAttempt(next.status)
+    deps.onAttempt(next.status)
     log.info(
       {
         delivery_id: deliveryId,
@@ -156,14 +156,14 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
       'webhook attempt',
     )
   }
-  await parts.store.reportDelivery(report)
+  await deps.store.reportDelivery(report)
 }
 
 async function post(
   { deliveryId, url, secrets, event, job, input, createdAtMs }: ClaimedDelivery,
   nowMs: number,
   signal: AbortSignal,
-  { poster, renderJob, log }: WebhookSenderParts,
+  { poster, renderJob, log }: WebhookSenderDeps,
 ): Promise<PostResult> {
   try {
     const body = toWebhookBody(event, createdAtMs, renderJob(job, input))

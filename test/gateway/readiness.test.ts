@@ -88,8 +88,8 @@ test('readiness is asked once a second, however many ask', async () => {
 
 test('a pure worker serves health and metrics and nothing else, and runs jobs', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  const parts = { log: pino({ level: 'silent' }), builtin: null, engines: [createGateEngine()] }
-  await using worker = await startApp({ ...app.config, roles: new Set(['worker']) }, parts)
+  const deps = { log: pino({ level: 'silent' }), builtin: null, engines: [createGateEngine()] }
+  await using worker = await startApp({ ...app.config, roles: new Set(['worker']) }, deps)
   expect(worker.grpcUrl).toBeNull()
   const statusOf = async (path: string): Promise<number> => (await fetch(worker.httpUrl + path)).status
   for (const path of ['/healthz', '/readyz', '/metrics']) expect([path, await statusOf(path)]).toEqual([path, 200])

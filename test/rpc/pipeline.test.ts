@@ -10,14 +10,14 @@ import {
 import { expect, test } from 'vitest'
 import { file_mediagen_v1_options } from '../../gen/mediagen/v1/options_pb.ts'
 import { file_mediagen_v1_wallet, WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { guardService, type PipelineParts } from '../../src/rpc/pipeline.ts'
+import { guardService, type PipelineDeps } from '../../src/rpc/pipeline.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'
 import { readMetrics } from './metrics.ts'
 
 // A service is refused before any part is used, except to prepare its counters.
-const noParts = { metrics: { countCalls: () => () => {} } } as unknown as PipelineParts
+const noDeps = { metrics: { countCalls: () => () => {} } } as unknown as PipelineDeps
 const walletImpl = { getWallet: () => ({}), listEntries: () => ({}), getAccess: () => ({}) }
 
 /** WalletService, its file changed by `change`. */
@@ -37,7 +37,7 @@ test('an rpc that names no permission does not start', () => {
   const altered = alterWallet((file) => {
     delete file.service[0]?.method[1]?.options
   })
-  expect(() => guardService(altered, walletImpl as never, noParts)).toThrow(
+  expect(() => guardService(altered, walletImpl as never, noDeps)).toThrow(
     'mediagen.v1.WalletService.ListEntries names no permission',
   )
 })
@@ -47,18 +47,18 @@ test('an rpc whose permission no key can carry does not start', () => {
     const options = file.service[0]?.method[0]?.options as { $unknown?: { no: number; data: Uint8Array }[] }
     for (const field of options.$unknown ?? []) field.data = new Uint8Array([99])
   })
-  expect(() => guardService(altered, walletImpl as never, noParts)).toThrow('names no permission that a key can carry')
+  expect(() => guardService(altered, walletImpl as never, noDeps)).toThrow('names no permission that a key can carry')
 })
 
 test('a service with an unimplemented rpc does not start', () => {
   const { getWallet: _, ...partial } = walletImpl
-  expect(() => guardService(WalletService, partial as never, noParts)).toThrow(
+  expect(() => guardService(WalletService, partial as never, noDeps)).toThrow(
     'mediagen.v1.WalletService.GetWallet is not implemented',
   )
 })
 
 test('the service as it is does start', () => {
-  expect(guardService(WalletService, walletImpl as never, noParts).singles.size).toBe(3)
+  expect(guardService(WalletService, walletImpl as never, noDeps).singles.size).toBe(3)
 })
 
 /** A server whose log lines are kept. */

@@ -30,7 +30,7 @@ function startAsking(owed: Duty[]) {
       },
     ],
   ])
-  const parts = {
+  const deps = {
     store: {
       claimDuties: (most: number) => Promise.resolve(owed.splice(0, most)),
       answerDuty: (duty: Duty, { outcome }: { outcome: string }) => {
@@ -49,7 +49,7 @@ function startAsking(owed: Duty[]) {
     random: () => 0.5,
     log: pino({ level: 'silent' }),
   }
-  const { stop } = startDuties(parts as unknown as Parameters<typeof startDuties>[0])
+  const { stop } = startDuties(deps as unknown as Parameters<typeof startDuties>[0])
   return {
     ended,
     /** Questions that `slow` was ever asked. */

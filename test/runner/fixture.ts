@@ -19,7 +19,7 @@ import { createRecogniser } from '../../src/files/media/recognise.ts'
 import { createMediaSource } from '../../src/files/media/source.ts'
 import { createUrlReader } from '../../src/files/media/url.ts'
 import { parseAllowedHosts } from '../../src/outgoing/hosts.ts'
-import type { RunParts } from '../../src/runner/attempt.ts'
+import type { RunDeps } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
 import { openTestStore } from '../test-store.ts'
@@ -76,7 +76,7 @@ export interface BenchSettings {
   readonly waits?: boolean
   /** In place of one that calls `run`; its kind is `told`. */
   readonly engine?: Engine
-  readonly download?: RunParts['download']
+  readonly download?: RunDeps['download']
   readonly paidOutputMs?: number
   /** Default: none. */
   readonly log?: Logger

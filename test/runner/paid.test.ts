@@ -287,8 +287,8 @@ test.each([
     if (how.includes('deletes')) await bench.store.deleteJob(bench.accountId, job.jobId)
     const { finishedAtMs } = await bench.end(job)
     const clock = { nowMs: () => (finishedAtMs ?? 0) + ms }
-    const parts = { folder: bench.refused, store: bench.store, retainMs: 1000, clock }
-    expect(await removeRefused(parts)).toBe(gone ? 1 : 0)
+    const deps = { folder: bench.refused, store: bench.store, retainMs: 1000, clock }
+    expect(await removeRefused(deps)).toBe(gone ? 1 : 0)
     expect(existsSync(join(bench.refused, job.jobId, '1'))).toBe(!gone)
   },
 )

@@ -6,7 +6,7 @@ import type { ApiKey } from '../../src/core/accounts/key.ts'
 import type { Store } from '../../src/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
 import { callerKey } from '../../src/services/caller.ts'
-import { createGenerationService, type GenerationParts } from '../../src/services/generation.ts'
+import { createGenerationService, type GenerationDeps } from '../../src/services/generation.ts'
 
 test('the feed forgets a watch whose input cannot be read', async () => {
   const looked: string[] = []
@@ -24,8 +24,8 @@ test('the feed forgets a watch whose input cannot be read', async () => {
     },
   })
   const store = { getInput: () => Promise.reject(new Error('the database is away')) }
-  const parts = { store, feed, watches: { open: () => () => {} }, urls: { forHost: () => null } }
-  const { watchJob } = createGenerationService(parts as unknown as GenerationParts)
+  const deps = { store, feed, watches: { open: () => () => {} }, urls: { forHost: () => null } }
+  const { watchJob } = createGenerationService(deps as unknown as GenerationDeps)
   const values = createContextValues().set(callerKey, { accountId: 'acct_a' } as ApiKey)
   const context = { values, signal: new AbortController().signal, requestHeader: new Headers() }
   const changes = watchJob({ jobId: 'job_a' } as Parameters<typeof watchJob>[0], context as unknown as HandlerContext)

@@ -215,8 +215,8 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     for (const duty of await world.run('claimDuties', 3, 90_000)) {
       const engines = new Map([['paid', engineOf(worker, duty.model)]])
       const catalog = { find: modelOf, ready: () => [], unready: () => null }
-      const parts = { catalog, engines, reviewMs, random: () => 0.5, log: { error() {} } }
-      void ask(duty, new AbortController().signal, parts as never)
+      const deps = { catalog, engines, reviewMs, random: () => 0.5, log: { error() {} } }
+      void ask(duty, new AbortController().signal, deps as never)
         .catch(() => ({ outcome: 'again' as const, waitMs: 1000 }))
         .then(async (answer) => {
           if (answer.outcome === 'known') counts.adopted += 1

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { MediagenError } from '../../core/errors.ts'
 import type { Health } from '../../gateway/routes/health.ts'
-import { createHealthServer, listen, type ServerParts } from '../../gateway/server.ts'
+import { createHealthServer, listen, type ServerDeps } from '../../gateway/server.ts'
 import { createFindClient } from '../../guards/client-address.ts'
 import { readFileLimit, shareFiles } from './open-files.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
@@ -15,12 +15,12 @@ import type { StrangerLog } from '../../guards/stranger-log.ts'
 import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
+import { createPublicServer, placeAdmin, type PublicDeps, toPublicServices } from './public-server.ts'
 import { overloaded, startShedder } from './overload.ts'
 import { followsCaller, toUrl } from './urls.ts'
 
 /** What the doors need. */
-export interface DoorParts extends PublicParts {
+export interface DoorDeps extends PublicDeps {
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
@@ -53,11 +53,11 @@ export interface Doors extends AsyncDisposable {
  * Opens all doors.
  * @throws StartupError when a port cannot be had
  */
-export async function openDoors(config: Config, parts: DoorParts): Promise<Doors> {
+export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> {
   await using opened = new AsyncDisposableStack()
   const place = placeAdmin(config)
   const grpcServers: GrpcServer[] = []
-  const shedder = startShedder(config, parts, opened.use(openRounds()))
+  const shedder = startShedder(config, deps, opened.use(openRounds()))
   const refusal = overloaded(config.maxQueueMs)
   const shed = (): MediagenError | null => (shedder.refuses() ? refusal : null)
   // Made by the first of many: an error of Connect loads Node's implementation of fetch.
@@ -71,22 +71,22 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   let publicUrl = ''
   const files = shareFiles(readFileLimit())
   if (files.connections < config.maxConnections)
-    parts.log.warn(
+    deps.log.warn(
       { connections: files.connections },
       'this process may open too few files for MEDIAGEN_MAX_CONNECTIONS (ulimit -n): it takes fewer connections',
     )
-  const server: ServerParts = {
-    health: { unready: parts.unready, metrics: parts.metrics.render },
+  const server: ServerDeps = {
+    health: { unready: deps.unready, metrics: deps.metrics.render },
     publicUrl: (host) => (host !== undefined && followsCaller(config) ? `http://${host}` : publicUrl),
     maxBodyBytes: config.maxBodyBytes,
-    connections: toConnectionBounds(config, files, parts.grace),
+    connections: toConnectionBounds(config, files, deps.grace),
     findClient: createFindClient(config.trustedProxies),
-    log: parts.log,
-    strangers: parts.strangers,
+    log: deps.log,
+    strangers: deps.strangers,
     maxValues: config.maxValues,
     maxViolations: config.maxViolations,
-    countRefusal: parts.metrics.countRefusal,
-    countCut: parts.metrics.countCut,
+    countRefusal: deps.metrics.countRefusal,
+    countCut: deps.metrics.countCut,
   }
 
   async function openHttp(app: FastifyInstance, host: string, port: number, door?: 'admin HTTP'): Promise<string> {
@@ -94,34 +94,34 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     return toUrl(host, await listen(app, host, port, door))
   }
   async function openGrpc(
-    { services, pipeline }: NonNullable<DoorParts['rpc']>,
+    { services, pipeline }: NonNullable<DoorDeps['rpc']>,
     options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door' | 'shed'>,
   ): Promise<string> {
     const { findClient } = server
     const grpc = await startGrpcServer(services, {
       ...options,
       findClient,
-      submissions: parts.submissions,
+      submissions: deps.submissions,
       bounds: toGrpcBounds(config, files),
       pipeline,
     })
-    opened.defer(() => grpc.close(parts.grace()))
+    opened.defer(() => grpc.close(deps.grace()))
     grpcServers.push(grpc)
     return toUrl(options.host, grpc.port)
   }
 
   const { host, adminHost, adminPort, adminGrpcPort } = config
-  const { rpc } = parts
+  const { rpc } = deps
   const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
   const httpUrl = await openHttp(
-    createPublicServer(config, parts, { ...server, overload }, place, files),
+    createPublicServer(config, deps, { ...server, overload }, place, files),
     host,
     config.httpPort,
   )
   publicUrl = config.publicUrl ?? httpUrl
-  parts.onPublicUrl(publicUrl)
+  deps.onPublicUrl(publicUrl)
   if (followsCaller(config))
-    parts.log.warn(
+    deps.log.warn(
       { host, url: httpUrl },
       'MEDIAGEN_PUBLIC_URL is not set: URLs begin with the host of each request, and with this url in webhooks and over gRPC',
     )
@@ -148,7 +148,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
           shed: () => null,
         })
   if (place === 'nowhere')
-    parts.log.warn(
+    deps.log.warn(
       { host },
       'AdminService, /metrics and reflection are off, because other machines can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',
     )

@@ -5,26 +5,26 @@ import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { Config } from '../../config.ts'
 import type { Keys } from '../../gateway/access.ts'
 import { addConsole } from '../../gateway/console.ts'
-import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../../gateway/server.ts'
+import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
 import type { SubmissionNews } from '../../core/jobs/submission-url.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { type FileShares } from './open-files.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
 import { createMcpRoute } from '../../mcp/route.ts'
-import type { PipelineParts } from '../../rpc/pipeline.ts'
+import type { PipelineDeps } from '../../rpc/pipeline.ts'
 import type { GuardedService } from '../../services/service.ts'
 
 /** What the public HTTP port serves. */
-export interface PublicParts {
+export interface PublicDeps {
   /** To the services, for REST; null in a pure worker, which serves none. */
   readonly transport: Transport | null
   /** Who calls, for REST. */
   readonly keys: Keys
   /** What gRPC, Connect and gRPC-Web serve; null in a pure worker and in front of a core elsewhere. */
-  readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineParts } | null
+  readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineDeps } | null
   /** Unset where files are not served. */
-  readonly assets?: NonNullable<GatewayParts['assets']>
+  readonly assets?: NonNullable<GatewayDeps['assets']>
   /** What providers of media tell. */
   readonly submissions: SubmissionNews
 }
@@ -49,8 +49,8 @@ export function toPublicServices(services: readonly GuardedService[], place: Adm
 /** The server of the public HTTP port. */
 export function createPublicServer(
   config: Config,
-  { transport, keys, rpc, assets, submissions }: PublicParts,
-  server: ServerParts & Pick<GatewayParts, 'overload'>,
+  { transport, keys, rpc, assets, submissions }: PublicDeps,
+  server: ServerDeps & Pick<GatewayDeps, 'overload'>,
   place: AdminPlace,
   files: FileShares,
 ): FastifyInstance {

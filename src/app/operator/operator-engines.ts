@@ -9,7 +9,7 @@ import type { Config } from '../../config.ts'
 import { createRemote, type SharedStore } from '../remote.ts'
 
 /** What they have from the rest of a server. */
-export interface OperatorEngineParts {
+export interface OperatorEngineDeps {
   readonly log: Logger
   /** The keys of remote servers. */
   readonly secrets: Secrets
@@ -18,7 +18,7 @@ export interface OperatorEngineParts {
 }
 
 /** Creates the engines. */
-export function createOperatorEngines(config: Config, { log, secrets, openStore }: OperatorEngineParts): Engine[] {
+export function createOperatorEngines(config: Config, { log, secrets, openStore }: OperatorEngineDeps): Engine[] {
   return [
     createCommandEngine({
       environment: process.env,

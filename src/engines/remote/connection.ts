@@ -149,7 +149,7 @@ export interface Connection {
 }
 
 /** What a connection needs. */
-export interface ConnectionParts {
+export interface ConnectionDeps {
   readonly provider: string
   readonly baseUrl: string
   readonly client: UpstreamClient
@@ -165,10 +165,10 @@ export interface ConnectionParts {
 }
 
 /** Creates a connection. */
-export function createConnection(parts: ConnectionParts): Connection {
-  const { provider, client, maxBytes } = parts
-  const base = parts.baseUrl.replace(/(?<!\/)\/+$/, '')
-  const quote = createQuote(parts.hide)
+export function createConnection(deps: ConnectionDeps): Connection {
+  const { provider, client, maxBytes } = deps
+  const base = deps.baseUrl.replace(/(?<!\/)\/+$/, '')
+  const quote = createQuote(deps.hide)
   const toUrl = (at: string): string => (/^https?:\/\//.test(at) ? at : base + at)
 
   async function exchange(question: Question, timeoutMs: number, large = false): Promise<Answer> {
@@ -193,12 +193,12 @@ export function createConnection(parts: ConnectionParts): Connection {
   return {
     provider,
     origin: new URL(base).origin,
-    credentials: parts.credentials,
+    credentials: deps.credentials,
     toUrl,
     quote,
     listen: (at, asked) => client.listen(toUrl(at), asked),
     warn(warnings) {
-      for (const warning of warnings) parts.onWarning?.(quote(warning))
+      for (const warning of warnings) deps.onWarning?.(quote(warning))
     },
     async submit(question, { timeoutMs, busy = [], large, reason }) {
       let answer: Answer
@@ -220,7 +220,7 @@ export function createConnection(parts: ConnectionParts): Connection {
       const found = reason?.(answer.json)
       const words = found ? `${provider} answered ${status}: ${quote(found)}` : describe(answer, provider, quote)
       const isBusy = status === 429 || busy.includes(status)
-      if (isBusy || refusals.has(status) || (parts.free && redirects.has(status)))
+      if (isBusy || refusals.has(status) || (deps.free && redirects.has(status)))
         throw new Refused(words, status, isBusy, findWait(answer))
       throw new Unknown(words)
     },

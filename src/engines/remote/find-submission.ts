@@ -29,18 +29,18 @@ export async function findSubmission(
   { backend, ...place }: Candidate,
   { key, since, n, past }: RemoteCheckpoint,
   jobId: string,
-  parts: SubmissionMemory & { readonly nowMs: () => number },
+  deps: SubmissionMemory & { readonly nowMs: () => number },
 ): Promise<SearchedSubmission> {
   const { provider } = place.connection
   try {
-    const heardId = await parts.heardOf(jobId, n)
-    const found = await backend.find(place, { key, sinceMs: since ?? parts.nowMs(), heardId })
+    const heardId = await deps.heardOf(jobId, n)
+    const found = await backend.find(place, { key, sinceMs: since ?? deps.nowMs(), heardId })
     if (found === 'absent') return { ref: found, isContested: false, words: '' }
     const free: UpstreamRef[] = []
     for (const ref of found)
-      if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
+      if (!past.includes(ref.id) && !(await deps.isTaken(provider, ref.id, jobId))) free.push(ref)
     const [one] = free.length === 1 ? free : []
-    const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
+    const only = one && (await deps.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
     return {
       ref: only,
       isContested: one !== undefined && only === null,

@@ -37,7 +37,7 @@ const open: ReadonlySet<UpstreamVerdict> = new Set(['submitting', 'accepted', 'u
 const longestMarginMs = 2000
 
 /** Time and chance, and what all runs share. */
-export interface MachineParts extends SubmissionMemory {
+export interface MachineDeps extends SubmissionMemory {
   readonly nowMs: () => number
   /** Resolves after this many milliseconds. @throws the signal's reason */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
@@ -53,16 +53,16 @@ export async function runRemote(
   candidates: readonly Candidate[],
   timeoutMs: number,
   run: EngineRun,
-  parts: MachineParts,
+  deps: MachineDeps,
 ): Promise<EngineResult> {
-  return new RemoteRun(candidates, timeoutMs, run, parts).finish()
+  return new RemoteRun(candidates, timeoutMs, run, deps).finish()
 }
 
 class RemoteRun {
   readonly #candidates: readonly Candidate[]
   readonly #timeoutMs: number
   readonly #run: EngineRun
-  readonly #parts: MachineParts
+  readonly #deps: MachineDeps
   #note: RemoteCheckpoint
   /** How often the provider could not be reached, or was busy, or forgot the run. */
   #setbacks = 0
@@ -71,11 +71,11 @@ class RemoteRun {
   /** What went wrong last, for the message of a timeout. */
   #trouble = ''
 
-  constructor(candidates: readonly Candidate[], timeoutMs: number, run: EngineRun, parts: MachineParts) {
+  constructor(candidates: readonly Candidate[], timeoutMs: number, run: EngineRun, deps: MachineDeps) {
     this.#candidates = candidates
     this.#timeoutMs = timeoutMs
     this.#run = run
-    this.#parts = parts
+    this.#deps = deps
     this.#note = openCheckpoint(run.checkpoint, candidates)
   }
 
@@ -119,10 +119,10 @@ class RemoteRun {
       return this.#onRefusal(new Refused(error.message, error.status, !error.isLasting, error.waitMs))
     }
     const { jobId } = this.#run
-    const webhook = await this.#parts.webhookOf({ provider: place.connection.provider, jobId, n })
+    const webhook = await this.#deps.webhookOf({ provider: place.connection.provider, jobId, n })
     await this.#enter(place.spec.provider)
     const key = backend.toKey(body, uuid)
-    const since = this.#note.since ?? this.#parts.nowMs()
+    const since = this.#note.since ?? this.#deps.nowMs()
     const entered = this.#note
     await this.#save({ ...entered, state: 'submitting', n, key, since, ref: null }, 'submitting')
     const blocks = backend.blocks(place.spec)
@@ -157,7 +157,7 @@ class RemoteRun {
 
   /** Waits for a place at the provider. The model's time does not count before the first submission. */
   async #enter(provider: Provider): Promise<void> {
-    const entering = this.#parts.throttle.enter(provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
+    const entering = this.#deps.throttle.enter(provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
     if (this.#note.since === null) return this.#run.waiting(entering)
     await entering
     if (this.#leftMs() > 0) return
@@ -209,8 +209,8 @@ class RemoteRun {
     const waitMs = Math.max(refusal.waitMs ?? 0, this.#backoffMs())
     if (waitMs > this.#leftMs())
       throw new EngineError('provider_busy', `${trouble}. It asks to wait too long. Nothing was charged.`, true)
-    if (!isUnreachable) await this.#parts.throttle.pause(provider, waitMs)
-    await this.#parts.pause(waitMs, this.#run.signal)
+    if (!isUnreachable) await this.#deps.throttle.pause(provider, waitMs)
+    await this.#deps.pause(waitMs, this.#run.signal)
     return null
   }
 
@@ -222,9 +222,9 @@ class RemoteRun {
     const lost = this.#trouble
     // Its answer is no longer awaited, so other jobs may adopt what they find.
     if (lost === '') await this.#save(this.#note, 'unknown')
-    const contestEndsMs = this.#parts.nowMs() + longestContestMs
+    const contestEndsMs = this.#deps.nowMs() + longestContestMs
     for (let asked = 1; ; asked++) {
-      const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
+      const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#deps)
       if (found.ref === 'absent') {
         await this.#save({ ...this.#note, state: 'idle' }, 'refused')
         return this.#again()
@@ -236,7 +236,7 @@ class RemoteRun {
       this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
       // What costs nothing needs no review: it is waited for, and then ended there.
       if (free && this.#leftMs() <= 0) throw this.#timedOut()
-      const asksAgain = asked < mostQuestions || (found.isContested && this.#parts.nowMs() < contestEndsMs)
+      const asksAgain = asked < mostQuestions || (found.isContested && this.#deps.nowMs() < contestEndsMs)
       if (!free && (!asksAgain || this.#leftMs() <= 0)) throw new OutcomeUnknown(this.#trouble)
       await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
     }
@@ -313,7 +313,7 @@ class RemoteRun {
     } catch (error) {
       const { message, waitMs } = toNoVerdict(error, place.connection)
       this.#trouble = message
-      if (waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, waitMs)
+      if (waitMs !== null) await this.#deps.throttle.pause(this.#note.provider, waitMs)
       return { state: 'waiting' }
     }
   }
@@ -324,7 +324,7 @@ class RemoteRun {
   }
 
   #leave(): Promise<void> {
-    return this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+    return this.#deps.throttle.leave(this.#note.provider, this.#run.jobId)
   }
 
   /** The accepted run has ended for good. The job stays bound to it: a later run of the job asks again, and submits nothing. */
@@ -359,13 +359,13 @@ class RemoteRun {
   #leftMs(): number {
     const { since } = this.#note
     const wholeMs = this.#timeoutMs - this.#marginMs
-    return since === null ? wholeMs : since + wholeMs - this.#parts.nowMs()
+    return since === null ? wholeMs : since + wholeMs - this.#deps.nowMs()
   }
 
   /** Waits, but not beyond the end of the run's time. */
   #wait(ms: number): Promise<void> {
     const leftMs = this.#leftMs()
-    return this.#parts.pause(leftMs > 0 ? Math.min(ms, leftMs) : ms, this.#run.signal)
+    return this.#deps.pause(leftMs > 0 ? Math.min(ms, leftMs) : ms, this.#run.signal)
   }
 
   get #marginMs(): number {
@@ -386,6 +386,6 @@ class RemoteRun {
 
   /** Between half and all of it. */
   #jitter(ms: number): number {
-    return Math.round(ms * (0.5 + this.#parts.random() / 2))
+    return Math.round(ms * (0.5 + this.#deps.random() / 2))
   }
 }

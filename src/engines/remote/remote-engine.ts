@@ -25,7 +25,7 @@ import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoin
 import { checkProvider } from './check-provider.ts'
 import { type Connection, createConnection, NoVerdict, WebPage } from './connection.ts'
 import { findSubmission } from './find-submission.ts'
-import { type MachineParts, runRemote } from './machine.ts'
+import { type MachineDeps, runRemote } from './machine.ts'
 import type { Provider, RemoteSpec } from './provider.ts'
 import { createMemory } from './readiness.ts'
 import { toEngineSchema, toProviderSchema } from './schema.ts'
@@ -35,28 +35,28 @@ const defaultTimeoutSeconds = 600
 const lookForMs = 600_000
 
 /** What remote engines need. */
-export interface RemoteEngineParts extends Omit<MachineParts, 'pause'> {
+export interface RemoteEngineDeps extends Omit<MachineDeps, 'pause'> {
   readonly secrets: Secrets
   /** Size of the largest answer with files in it. */
   readonly maxAnswerBytes: number
   /** Called with the name of a provider in the catalog, and what it leaves out of a request or why it could not be read. */
   readonly onWarning?: (provider: string, words: string) => void
-  readonly pause?: MachineParts['pause']
+  readonly pause?: MachineDeps['pause']
   /** Opens a client; a test may pass its own. */
   readonly openClient?: (options: UpstreamClientOptions) => UpstreamClient
 }
 
 /** Creates an engine for each kind of provider. */
-export function createRemoteEngines(parts: RemoteEngineParts): Engine[] {
-  const connect = createConnector(parts)
-  const machine: MachineParts = {
-    ...parts,
-    pause: parts.pause ?? ((ms, signal) => sleep(ms, undefined, { signal })),
+export function createRemoteEngines(deps: RemoteEngineDeps): Engine[] {
+  const connect = createConnector(deps)
+  const machine: MachineDeps = {
+    ...deps,
+    pause: deps.pause ?? ((ms, signal) => sleep(ms, undefined, { signal })),
   }
   return [...backends.values()].map((backend) => createEngine(backend, machine, connect))
 }
 
-function createEngine({ kind }: Backend, machine: MachineParts, connector: Connector): Engine {
+function createEngine({ kind }: Backend, machine: MachineDeps, connector: Connector): Engine {
   const memory = createMemory(machine.nowMs)
   const list = (spec: EngineSpec): RemoteSpec[] => {
     const { fallback = [], ...first } = spec as RemoteSpec
@@ -126,7 +126,7 @@ function pick(candidates: readonly Candidate[], { at, provider }: RemoteCheckpoi
   return found?.connection.provider === provider ? found : null
 }
 
-async function reconcile(candidates: readonly Candidate[], past: PastRun, machine: MachineParts): Promise<Reconciled> {
+async function reconcile(candidates: readonly Candidate[], past: PastRun, machine: MachineDeps): Promise<Reconciled> {
   const note = readCheckpoint(past.checkpoint)
   const candidate = note && pick(candidates, note)
   if (!note || !candidate) return { state: 'unknown' }
@@ -145,7 +145,7 @@ async function reconcile(candidates: readonly Candidate[], past: PastRun, machin
 async function cancel(
   candidates: readonly Candidate[],
   past: PastRun,
-  machine: MachineParts,
+  machine: MachineDeps,
 ): Promise<UpstreamRun | null> {
   const note = readCheckpoint(past.checkpoint)
   const candidate = note && pick(candidates, note)
@@ -184,8 +184,8 @@ interface Connector {
 }
 
 /** Opens one client for each provider, when it is first used. */
-function createConnector(parts: RemoteEngineParts): Connector {
-  const { secrets, maxAnswerBytes, openClient = createUpstreamClient, onWarning } = parts
+function createConnector(deps: RemoteEngineDeps): Connector {
+  const { secrets, maxAnswerBytes, openClient = createUpstreamClient, onWarning } = deps
   const opened = new Map<string, { readonly client: UpstreamClient; readonly connection: Connection }>()
 
   function keyOf({ token_env: name }: Provider): ReturnType<typeof readKey> {

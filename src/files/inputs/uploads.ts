@@ -8,7 +8,7 @@ import type { UploadStore } from '../../core/files/upload.ts'
 import { copyStored } from './stored.ts'
 
 /** What the reader needs. */
-export interface UploadReaderParts {
+export interface UploadReaderDeps {
   readonly store: Pick<UploadStore, 'getUpload'>
   /** The storage of uploaded files. */
   readonly blobs: Pick<Blobs, 'copyTo'>
@@ -16,7 +16,7 @@ export interface UploadReaderParts {
 }
 
 /** Creates a reader of uploads. The owner of the upload is checked, not the signature of the URL. */
-export function createUploadReader({ store, blobs, urls }: UploadReaderParts): MediaReader {
+export function createUploadReader({ store, blobs, urls }: UploadReaderDeps): MediaReader {
   /** The id of the upload that a reference names; null if it names none. */
   function findId(reference: string): string | null {
     if (isUploadId(reference)) return reference

@@ -54,7 +54,7 @@ interface Problem {
 }
 
 /** What the document says about all routes. */
-export interface DocumentParts {
+export interface DocumentDeps {
   /** Address of the server. */
   readonly url: string
   /** All refusals by code. */
@@ -88,7 +88,7 @@ export function json(schema: unknown): object {
 }
 
 /** Creates the document. */
-export function createDocument(routes: readonly Route[], parts: DocumentParts): object {
+export function createDocument(routes: readonly Route[], deps: DocumentDeps): object {
   const schemas: Record<string, object> = {}
   const paths: Record<string, Record<string, object>> = {}
   const refusals = new Set<string>()
@@ -135,12 +135,12 @@ export function createDocument(routes: readonly Route[], parts: DocumentParts): 
 
   function describeRefusals(codes: readonly string[]): Record<string, object> {
     for (const code of codes) refusals.add(code)
-    const byStatus = Map.groupBy(codes, (code) => String(parts.problems[code]?.http))
+    const byStatus = Map.groupBy(codes, (code) => String(deps.problems[code]?.http))
     return Object.fromEntries(
       [...byStatus].map(([status, group]) => {
         const examples = Object.fromEntries(group.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
-        const content = { 'application/problem+json': { schema: refer(parts.problemSchema), examples } }
-        const description = group.map((code) => `${parts.problems[code]?.title} (\`${code}\`)`).join('; ')
+        const content = { 'application/problem+json': { schema: refer(deps.problemSchema), examples } }
+        const description = group.map((code) => `${deps.problems[code]?.title} (\`${code}\`)`).join('; ')
         return [status, { description, headers: headersOf('', status), content }]
       }),
     )
@@ -167,18 +167,18 @@ export function createDocument(routes: readonly Route[], parts: DocumentParts): 
       version: '1',
       summary: 'Media generation: quotes, generations and a model catalog.',
       description: about,
-      contact: { name: 'The operator of this server', url: parts.url },
+      contact: { name: 'The operator of this server', url: deps.url },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: parts.url }],
+    servers: [{ url: deps.url }],
     security: [{ key: [] }],
     tags: tags.map(({ name, description }) => ({ name, description })),
     paths,
-    webhooks: describeWebhooks(parts.events),
+    webhooks: describeWebhooks(deps.events),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `mgk_…`.' } },
       headers,
-      examples: describeProblems(parts, refusals),
+      examples: describeProblems(deps, refusals),
       schemas,
     },
   }
@@ -196,7 +196,7 @@ function describeSummary(text: string, permission: string | undefined): { summar
   return { summary, description: [rest, needs].filter(Boolean).join(' ') }
 }
 
-function describeProblems({ url, problems }: DocumentParts, codes: ReadonlySet<string>): object {
+function describeProblems({ url, problems }: DocumentDeps, codes: ReadonlySet<string>): object {
   const request_id = headers['X-Request-Id'].example
   const used = Object.entries(problems).filter(([code]) => codes.has(code))
   return Object.fromEntries(

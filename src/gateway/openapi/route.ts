@@ -44,8 +44,8 @@ export function collectOperations(app: FastifyInstance, publicUrl: () => string)
     // Created once: anyone may request it without a key, and all pending answers share the same bytes.
     let document: Buffer | undefined
     app.get('/openapi.json', { onSend: compressLarge, schema: { operation } }, (_request, reply) => {
-      const parts = { url: publicUrl(), problems, problemSchema, events: deliverySchema.properties.type.enum }
-      document ??= Buffer.from(JSON.stringify(createDocument(routes, parts)))
+      const deps = { url: publicUrl(), problems, problemSchema, events: deliverySchema.properties.type.enum }
+      document ??= Buffer.from(JSON.stringify(createDocument(routes, deps)))
       return reply.type('application/json; charset=utf-8').send(document)
     })
   }

@@ -15,12 +15,12 @@ export interface RefusalNotes {
 }
 
 /** Creates the log and the counter of one server. */
-export function createRefusalNotes(parts: {
+export function createRefusalNotes(deps: {
   log: Logger
   strangers: StrangerLog
   countRefusal: (code: string) => void
 }): RefusalNotes {
-  const { log, strangers, countRefusal } = parts
+  const { log, strangers, countRefusal } = deps
   return {
     request(request, error) {
       const { id: request_id, method, url } = request

@@ -12,7 +12,7 @@ import { addService } from './routes.ts'
 import { toStatus } from '../grpc-status.ts'
 import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from './guarded-server.ts'
 import { addOpenServices, type OpenServices } from '../open-services.ts'
-import type { PipelineParts } from '../pipeline.ts'
+import type { PipelineDeps } from '../pipeline.ts'
 import type { GuardedService } from '../../services/service.ts'
 import type { RequestBounds } from './request-bytes.ts'
 
@@ -43,7 +43,7 @@ export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | '
   /** Receives the reports of providers that gateways pass on. */
   readonly submissions: SubmissionNews
   /** Logs and counts refusals, and calls of services that need no key. */
-  readonly pipeline: PipelineParts
+  readonly pipeline: PipelineDeps
 }
 
 /**
@@ -85,7 +85,7 @@ export async function startGrpcServer(
 
 /** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
 function noteOpen(
-  { metrics, strangers }: PipelineParts,
+  { metrics, strangers }: PipelineDeps,
   { route: { rpc }, head, beganAtMs }: HeldCall,
   { code, details }: Pick<grpc.StatusObject, 'code' | 'details'>,
 ): void {

@@ -35,7 +35,7 @@ export interface GrpcRoute {
 }
 
 /** What a call needs. */
-export interface CallParts {
+export interface CallDeps {
   readonly stream: ServerHttp2Stream
   readonly connection: Connection
   readonly route: GrpcRoute
@@ -77,9 +77,9 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   #isReadPostponed = false
   #goOn: (() => void) | undefined
 
-  constructor(call: ServerInterceptingCallInterface, parts: CallParts) {
+  constructor(call: ServerInterceptingCallInterface, deps: CallDeps) {
     super(call)
-    const { stream, connection, route, head, encoding, timeoutMs, error, calls } = parts
+    const { stream, connection, route, head, encoding, timeoutMs, error, calls } = deps
     this.connection = connection
     this.route = route
     this.head = head

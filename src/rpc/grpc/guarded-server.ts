@@ -5,11 +5,11 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
 import type { FindClient } from '../../guards/client-address.ts'
 import { createStreamInjector } from '../../node-internals.ts'
-import { type CallParts, type GrpcRoute, GuardedCall, stopReading } from './guarded-call.ts'
+import { type CallDeps, type GrpcRoute, GuardedCall, stopReading } from './guarded-call.ts'
 import { type CallBounds, type CallNotes, createOpenCalls, type OpenCalls } from './open-calls.ts'
 import { encodings } from './request-bytes.ts'
 import { invalid } from './request-errors.ts'
-import { type Connection, createSessions, type SessionBounds, type SessionParts } from './sessions.ts'
+import { type Connection, createSessions, type SessionBounds, type SessionDeps } from './sessions.ts'
 
 /** The limits of a port. */
 export interface GuardBounds extends SessionBounds, CallBounds {
@@ -116,38 +116,38 @@ function listen(listener: net.Server, { host, port }: GuardedServerOptions): Pro
   })
 }
 
-/** Has grpc-js serve a stream. @param parts what its call needs; null when grpc-js refuses it by itself */
-type Inject = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: CallParts | null) => void
+/** Has grpc-js serve a stream. @param deps what its call needs; null when grpc-js refuses it by itself */
+type Inject = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, deps: CallDeps | null) => void
 
 function createServer(): { server: grpc.Server; inject: Inject } {
   // Errors that matter are thrown; standard error is for the one sentence that reports them.
   grpc.setLogVerbosity(grpc.logVerbosity.NONE)
   // grpc-js calls the interceptor while a stream is injected.
-  let arriving: CallParts | null = null
+  let arriving: CallDeps | null = null
   const server = new grpc.Server({
     'grpc.enable_channelz': 0,
     // A guarded call refuses what is larger than its rpc takes.
     'grpc.max_receive_message_length': -1,
-    interceptors: [(_method, call) => new GuardedCall(call, arriving as CallParts)],
+    interceptors: [(_method, call) => new GuardedCall(call, arriving as CallDeps)],
   })
   const injectStream = createStreamInjector(server)
   return {
     server,
-    inject(stream, headers, parts) {
-      arriving = parts
+    inject(stream, headers, deps) {
+      arriving = deps
       injectStream(stream, headers)
     },
   }
 }
 
-interface ServeParts extends GuardedServerOptions {
+interface ServeDeps extends GuardedServerOptions {
   readonly calls: OpenCalls
   readonly findRoute: FindRoute
   readonly inject: Inject
 }
 
 /** Has grpc-js serve streams, and counts those that it refuses by itself: what is not gRPC, or has no method. */
-function createServe({ calls, findRoute, inject, ...options }: ServeParts): SessionParts['serve'] {
+function createServe({ calls, findRoute, inject, ...options }: ServeDeps): SessionDeps['serve'] {
   return (connection, stream, headers) => {
     const { path, contentType, ...read } = readHeaders(connection, headers, options)
     const route = findRoute(path)
@@ -161,7 +161,7 @@ function createServe({ calls, findRoute, inject, ...options }: ServeParts): Sess
   }
 }
 
-interface CallHeaders extends Pick<CallParts, 'head' | 'encoding' | 'timeoutMs'> {
+interface CallHeaders extends Pick<CallDeps, 'head' | 'encoding' | 'timeoutMs'> {
   readonly path: string
   readonly contentType: string
 }

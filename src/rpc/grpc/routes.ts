@@ -9,7 +9,7 @@ import { decodeRequest, findLargestMessage, type RequestBounds } from './request
 import type { Connection } from './sessions.ts'
 
 /** What routes need. */
-export interface RouteParts {
+export interface RouteDeps {
   readonly bounds: RequestBounds
   /** Called when the pipeline has admitted the caller, before the request is read. */
   admitted(connection: Connection): void
@@ -18,10 +18,10 @@ export interface RouteParts {
 type Answer = (call: GuardedCall, context: HandlerContext) => Promise<void>
 
 /** Adds a service to a server; returns its routes by their paths. */
-export function addService(server: Server, service: GuardedService, parts: RouteParts): Map<string, GrpcRoute> {
-  const maxBytes = findLargestMessage(parts.bounds)
+export function addService(server: Server, service: GuardedService, deps: RouteDeps): Map<string, GrpcRoute> {
+  const maxBytes = findLargestMessage(deps.bounds)
   const routes = new Map<string, GrpcRoute>()
-  for (const [method, answer] of createAnswers(service, parts)) {
+  for (const [method, answer] of createAnswers(service, deps)) {
     const { methodKind, name, parent } = method
     routes.set(`/${parent.typeName}/${name}`, {
       rpc: `${parent.name}.${name}`,
@@ -39,7 +39,7 @@ function serve(call: GuardedCall, method: DescMethod, answer: Answer): void {
   answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
 }
 
-function createAnswers({ singles, streams }: GuardedService, { bounds, admitted }: RouteParts) {
+function createAnswers({ singles, streams }: GuardedService, { bounds, admitted }: RouteDeps) {
   const toRequests = (call: GuardedCall, method: DescMethod): Requests => ({
     async one(spend) {
       admitted(call.connection)

@@ -56,7 +56,7 @@ export interface Connection {
 }
 
 /** What sessions need. */
-export interface SessionParts {
+export interface SessionDeps {
   readonly bounds: SessionBounds
   /** A monotonic clock. */
   readonly nowMs: () => number
@@ -87,7 +87,7 @@ export interface Sessions {
 }
 
 /** Creates the connections of a port. */
-export function createSessions({ bounds, nowMs, shakeHands, serve, report }: SessionParts): Sessions {
+export function createSessions({ bounds, nowMs, shakeHands, serve, report }: SessionDeps): Sessions {
   // Oldest first.
   const connections = new Set<Connection>()
   const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })

@@ -6,18 +6,18 @@ import { parseAllowedHosts } from '../../../src/outgoing/hosts.ts'
 import { createPublicClient, type PublicClientOptions } from '../../../src/outgoing/public-client.ts'
 import { createUpstreamClient, type UpstreamClientOptions } from '../../../src/outgoing/upstream-client.ts'
 import { describe, expect, it } from 'vitest'
-import type { RemoteEngineParts } from '../../../src/engines/remote/remote-engine.ts'
+import type { RemoteEngineDeps } from '../../../src/engines/remote/remote-engine.ts'
 import { failing, type Fault, type Faults, html, serveFake } from './fakes/fake.ts'
 import { type KindCase, kindCases, secrets } from './kinds.ts'
 import { createFastClock, openRemote, outcomeOf, startKeptRun } from './remote-run.ts'
 
 const lostFaults: readonly Fault[] = ['cut after', 'bad gateway', { status: 502, body: 'bad gateway' }]
 
-async function start(one: KindCase, faults: Faults = () => null, parts: Partial<RemoteEngineParts> = {}) {
+async function start(one: KindCase, faults: Faults = () => null, deps: Partial<RemoteEngineDeps> = {}) {
   const clock = createFastClock()
   const { fake, submissions } = one.open(clock.nowMs)
   const served = await serveFake(fake, faults)
-  const engine = openRemote(one.kind, secrets, { ...clock, ...parts })
+  const engine = openRemote(one.kind, secrets, { ...clock, ...deps })
   const spec = one.toSpec(served.origin)
   return {
     clock,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { createRemoteEngines, type RemoteEngineParts } from '../../../src/engines/remote/remote-engine.ts'
+import { createRemoteEngines, type RemoteEngineDeps } from '../../../src/engines/remote/remote-engine.ts'
 import { createSecrets } from '../../../src/engines/secrets.ts'
 
 const count = 50
@@ -24,8 +24,8 @@ test.each([
     }).listen(0, '127.0.0.1')
     await once(provider, 'listening')
     const { port } = provider.address() as AddressInfo
-    const parts = { secrets: createSecrets({}), maxAnswerBytes: 100_000, nowMs: () => 0 } as RemoteEngineParts
-    const engine = createRemoteEngines(parts).find((one) => one.kind === kind)
+    const deps = { secrets: createSecrets({}), maxAnswerBytes: 100_000, nowMs: () => 0 } as RemoteEngineDeps
+    const engine = createRemoteEngines(deps).find((one) => one.kind === kind)
     if (!engine) throw new Error(`no engine ${kind}`)
     const base_url = `http://127.0.0.1:${port}`
     const models = Array.from({ length: count }, (_, i) => ({

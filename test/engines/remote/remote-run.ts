@@ -13,7 +13,7 @@ import {
   type UpstreamRun,
   type PastRun,
 } from '@mediagen/engine/engine.ts'
-import { createRemoteEngines, type RemoteEngineParts } from '../../../src/engines/remote/remote-engine.ts'
+import { createRemoteEngines, type RemoteEngineDeps } from '../../../src/engines/remote/remote-engine.ts'
 import { createSecrets } from '../../../src/engines/secrets.ts'
 import { guardEngine } from '../../../src/engines/guarded.ts'
 import type { Throttle } from '../../../src/engines/remote/throttle.ts'
@@ -23,7 +23,7 @@ export const noThrottle: Throttle = { enter: async () => {}, leave: async () => 
 /** A clock that only waiting moves. */
 export function createFastClock(startMs = Date.UTC(2026, 0, 1)): {
   nowMs(): number
-  pause: NonNullable<RemoteEngineParts['pause']>
+  pause: NonNullable<RemoteEngineDeps['pause']>
   readonly waits: number[]
 } {
   let nowMs = startMs
@@ -44,7 +44,7 @@ export function createFastClock(startMs = Date.UTC(2026, 0, 1)): {
 /** The engines of all kinds; `secrets` are environment variables. */
 export function createTestRemotes(
   secrets: Record<string, string> = {},
-  parts: Partial<RemoteEngineParts> = {},
+  deps: Partial<RemoteEngineDeps> = {},
 ): Engine[] {
   const guarding = createSecrets(secrets)
   const engines = createRemoteEngines({
@@ -57,7 +57,7 @@ export function createTestRemotes(
     heardOf: async () => null,
     isTaken: async () => false,
     adopt: async () => true,
-    ...parts,
+    ...deps,
   })
   return engines.map((engine) => guardEngine(engine, guarding))
 }
