@@ -286,28 +286,28 @@ const webhooks = {
     'Webhook endpoints of an account',
     '409 `too_many_webhooks`',
   ),
-  webhookPlaces: limit(
+  webhookSlots: limit(
     'MEDIAGEN_WEBHOOK_PLACES',
     128,
     [2, 4096],
     'Deliveries that a process makes at the same time',
     'The delivery waits',
   ),
-  webhookUnprovenPlaces: limit(
+  webhookUnprovenSlots: limit(
     'MEDIAGEN_WEBHOOK_UNPROVEN_PLACES',
     64,
     [1, 4096],
     'How many of them may go to unproven endpoints: those that have not answered yet, or were slow (a third of `MEDIAGEN_WEBHOOK_SECONDS`) and have not answered eleven times since. At most one to each endpoint, two to each account',
     'The delivery waits',
   ),
-  webhookPlacesPerAccount: limit(
+  webhookSlotsPerAccount: limit(
     'MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT',
     4,
     [1, 4096],
     'Deliveries to endpoints of one account at the same time, by all processes together',
     'The delivery waits',
   ),
-  webhookPlacesPerEndpoint: limit(
+  webhookSlotsPerEndpoint: limit(
     'MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT',
     2,
     [1, 4096],

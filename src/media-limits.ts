@@ -82,7 +82,7 @@ export const mediaLimits = {
     'Processes beyond those, and places for jobs, for accounts that have none while other accounts have all of them',
     'The job waits until a process is free',
   ),
-  placesPercent: limit(
+  slotsPercent: limit(
     'MEDIAGEN_MAX_PLACES_PER_ACCOUNT',
     50,
     [1, 100],

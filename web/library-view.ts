@@ -29,7 +29,7 @@ interface Place {
 export function libraryView(parts: Parts): HTMLElement {
   const { catalog, signal } = parts
   document.title = 'Library · mediagen'
-  const place = readPlace()
+  const place = readSlot()
   const content = element('div', { 'aria-busy': 'true' })
   void catalog
     .models()
@@ -156,7 +156,7 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
     void load(pageSize)
   }
   function keep(): void {
-    if (!signal.aborted) keepPlace({ filter, shown: tiles.size, top: scrollY })
+    if (!signal.aborted) keepSlot({ filter, shown: tiles.size, top: scrollY })
   }
 
   const timer = setInterval(() => void refresh(), refreshMs)
@@ -240,11 +240,11 @@ function nothing(filter: LibraryFilter): HTMLElement {
   )
 }
 
-function readPlace(): Place {
+function readSlot(): Place {
   const { library } = (history.state ?? {}) as { library?: Partial<Place> }
   return { filter: { ...noFilter, ...library?.filter }, shown: library?.shown ?? 0, top: library?.top ?? 0 }
 }
 
-function keepPlace(library: Place): void {
+function keepSlot(library: Place): void {
   history.replaceState({ library }, '')
 }

@@ -9,7 +9,7 @@ import type { Secrets } from '../engines/secrets.ts'
 import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/routes/health.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
-import { createHome, succeedDead } from '../runner/home.ts'
+import { createWorkerDirectory, succeedDead } from '../runner/worker-directory.ts'
 import { startSweeper } from '../runner/sweeper.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import { createWatches, type Watches } from '../services/watches.ts'
@@ -28,7 +28,7 @@ import { createEngines, createSampleFiles, openCatalog } from './models.ts'
 import { tryPorts } from './doors/ports.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
-import { createSubmissionNews } from './submission-news.ts'
+import { createSubmissionNotifications } from './submission-notifications.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { openStore } from './store/store.ts'
@@ -50,7 +50,7 @@ export async function startCore(
   const { builtin = await findBuiltin() } = overrides
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
-  const home = createHome(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))
+  const home = createWorkerDirectory(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))
   // What works in its folders is disposed of first.
   closing.defer(() => home.leave())
   const processFolder = home.processes
@@ -107,7 +107,7 @@ export async function startCore(
   const doors = closing.use(
     await openDoors(config, {
       log,
-      strangers: pipeline.strangers,
+      logUnauthenticated: pipeline.logUnauthenticated,
       metrics,
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
       transport: servesApi ? inProcess : null,
@@ -119,7 +119,7 @@ export async function startCore(
         samples: createSampleFiles(catalog.models),
         covers: () => readCovers(catalog.models),
       },
-      submissions: createSubmissionNews(store),
+      submissions: createSubmissionNotifications(store),
       grace,
       onPublicUrl: (url) => (publicUrl = url),
     }),

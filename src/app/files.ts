@@ -54,7 +54,7 @@ export interface FilesDeps {
 }
 
 /** What says where files are stored. */
-export type FilesPlace = Pick<
+export type FilesLocation = Pick<
   Config,
   | 'dataDir'
   | 'filesUrl'
@@ -71,7 +71,7 @@ export type FilesPlace = Pick<
  * @param patienceMs see `S3Options`
  * @throws StartupError if they are in a bucket, and no key is set
  */
-export function createBlobs(place: FilesPlace, patienceMs?: number): Blobs {
+export function createBlobs(place: FilesLocation, patienceMs?: number): Blobs {
   const { filesUrl, awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsRegion: region } = place
   if (filesUrl === null) return createDiskBlobs(layOut(place.dataDir).assets)
   if (accessKeyId === '' || secretAccessKey === '')
@@ -96,7 +96,7 @@ export function createBlobs(place: FilesPlace, patienceMs?: number): Blobs {
  * Tries the bucket of an installation whose files are in one, before anything is made.
  * @throws StartupError that names the setting which is wrong
  */
-export async function tryBucket(place: FilesPlace): Promise<void> {
+export async function tryBucket(place: FilesLocation): Promise<void> {
   const trouble = place.filesUrl && (await findBucketTrouble(createBlobs(place, startPatienceMs)))
   if (trouble) throw new StartupError(trouble)
 }

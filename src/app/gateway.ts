@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { createKeyRates } from '../rpc/keys/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createRemoteSubmissions } from '../rpc/submissions.ts'
-import { createStrangerLog } from '../guards/stranger-log.ts'
+import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import type { App } from './app.ts'
 import { createGrace } from './doors/grace.ts'
 import { openDoors, logReady } from './doors/doors.ts'
@@ -21,7 +21,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
   const doors = closing.use(
     await openDoors(config, {
       log,
-      strangers: createStrangerLog(log, config.maxRefusalLines),
+      logUnauthenticated: createUnauthenticatedLog(log, config.maxRefusalLines),
       metrics,
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,

@@ -6,7 +6,7 @@ import { createAccess } from '../rpc/keys/access.ts'
 import { createKeyUses } from '../rpc/keys/key-uses.ts'
 import { startKeyWatch } from '../rpc/keys/key-watch.ts'
 import type { PipelineDeps } from '../rpc/pipeline.ts'
-import { createStrangerLog } from '../guards/stranger-log.ts'
+import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { everySecond } from '../core/every-second.ts'
 
 /** Starts what checks, limits and logs calls. */
@@ -37,7 +37,7 @@ export function startPipeline(
     keys,
     metrics,
     log,
-    strangers: createStrangerLog(log, config.maxRefusalLines),
+    logUnauthenticated: createUnauthenticatedLog(log, config.maxRefusalLines),
     maxViolations: config.maxViolations,
     [Symbol.dispose]() {
       stopLooking()

@@ -5,9 +5,9 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { AssetStore } from '../core/files/asset.ts'
 import type { Catalog } from '../catalog/model.ts'
-import type { PlaceBounds } from '../runner/places.ts'
+import type { SlotBounds } from '../runner/slots.ts'
 import { startRunner } from '../runner/runner.ts'
-import type { Home } from '../runner/home.ts'
+import type { WorkerDirectory } from '../runner/worker-directory.ts'
 import type { Grace } from './doors/grace.ts'
 import { createMedia, createOutputDownloader, type MediaDeps } from './media.ts'
 import type { Metrics } from './observe/metrics.ts'
@@ -18,7 +18,7 @@ export interface WorkerDeps extends MediaDeps {
   readonly grace: Grace
   readonly assets: AssetStore
   readonly engines: readonly Engine[]
-  readonly home: Home
+  readonly home: WorkerDirectory
   readonly log: Logger
   readonly metrics: Metrics
 }
@@ -36,7 +36,7 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
     maxInputBytes: config.maxInputBytes,
     paidOutputMs: config.paidOutputSeconds * 1000,
     workFolder: home.work,
-    places: readPlaces(config),
+    places: readSlots(config),
     worker: home.name,
     ...readSweeping(config),
     random: Math.random,
@@ -56,9 +56,9 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
   }
 }
 
-function readPlaces({ places: chosen, placesPercent, spareProcesses: spare }: Config): PlaceBounds {
+function readSlots({ places: chosen, slotsPercent, spareProcesses: spare }: Config): SlotBounds {
   const places = chosen || availableParallelism() * 2
-  return { places, perAccount: Math.max(1, Math.floor((places * placesPercent) / 100)), spare }
+  return { places, perAccount: Math.max(1, Math.floor((places * slotsPercent) / 100)), spare }
 }
 
 /** What the sweeper needs of the settings. */

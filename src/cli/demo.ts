@@ -15,7 +15,7 @@ import { StartupError } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
 import { permissions } from '../core/accounts/key.ts'
 import { openSecrets } from '../app/models.ts'
-import { placeAdmin } from '../app/doors/public-server.ts'
+import { locateAdmin } from '../app/doors/public-server.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { explain } from './user/server.ts'
 import { countCredits } from './user/words.ts'
@@ -26,7 +26,7 @@ const demoCredits = 1000n
 const leastCredits = 10n
 const mostRetries = 5
 // A server without work in hand has stopped before.
-const newsMs = 1000
+const notificationMs = 1000
 // Where `mediagen` is.
 const bin = join(import.meta.dirname, '../../bin')
 const model = 'builtin/image/art/text-to-image'
@@ -73,7 +73,7 @@ export function addDemoCommand(program: Command): void {
       )
       if (once) return
       await stopped
-      setTimeout(() => process.stderr.write(describeStop(config)), newsMs).unref()
+      setTimeout(() => process.stderr.write(describeStop(config)), notificationMs).unref()
     })
 }
 
@@ -166,7 +166,7 @@ function describeStop({ stopGraceSeconds }: Config): string {
 
 /** The gRPC port with reflection; null if there is none. */
 function findReflection({ grpcUrl, adminGrpcUrl }: App, config: Config): string | null {
-  return placeAdmin(config) === 'public' ? grpcUrl : adminGrpcUrl
+  return locateAdmin(config) === 'public' ? grpcUrl : adminGrpcUrl
 }
 
 function describe(

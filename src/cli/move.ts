@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
 import { print } from './user/print.ts'
-import { createBlobs, type FilesPlace } from '../app/files.ts'
-import { type DatabasePlace, moveInstallation } from '../app/operator/move.ts'
+import { createBlobs, type FilesLocation } from '../app/files.ts'
+import { type DatabaseLocation, moveInstallation } from '../app/operator/move.ts'
 import { readConfig, settings } from '../config.ts'
 
 interface MoveOptions {
@@ -34,7 +34,7 @@ export function addMoveCommand(program: Command): void {
         },
         files: {
           from: createBlobs(config),
-          to: toFiles === undefined ? null : createBlobs({ ...config, ...toFilesPlace(toFiles) }),
+          to: toFiles === undefined ? null : createBlobs({ ...config, ...toFilesLocation(toFiles) }),
         },
         nowMs: systemClock.nowMs(),
       })
@@ -53,12 +53,12 @@ export function addMoveCommand(program: Command): void {
     })
 }
 
-function toPlace(written: string): DatabasePlace {
+function toPlace(written: string): DatabaseLocation {
   return /^postgres(ql)?:\/\//.test(written) ? { url: written } : { dataDir: resolve(written) }
 }
 
 /** The settings of a place of files. */
-function toFilesPlace(written: string): Pick<FilesPlace, 'filesUrl'> & Partial<Pick<FilesPlace, 'dataDir'>> {
+function toFilesLocation(written: string): Pick<FilesLocation, 'filesUrl'> & Partial<Pick<FilesLocation, 'dataDir'>> {
   if (!written.startsWith('s3:')) return { filesUrl: null, dataDir: resolve(written) }
   try {
     return { filesUrl: settings.filesUrl.parse(written) }

@@ -66,7 +66,7 @@ export type StartOutcome =
   | { readonly outcome: 'too_many_jobs'; readonly queued: number }
 
 /** A job that has changed. */
-export interface JobNews {
+export interface JobNotification {
   readonly jobId: string
   /** Its record after the change, where it is known. */
   readonly job: Job | null
@@ -75,7 +75,7 @@ export interface JobNews {
 }
 
 /** Receives the jobs that changed; null when another process changed something unknown. */
-export type NewsListener = (jobs: readonly JobNews[] | null) => void
+export type NotificationListener = (jobs: readonly JobNotification[] | null) => void
 
 /** A job that was started with an idempotency key, and the digest of that request. */
 export interface StartedJob {
@@ -96,7 +96,7 @@ export interface JobFilter extends PageRequest {
 }
 
 /** Places that accounts hold, and how many one may hold while others wait. */
-export interface PlaceShare {
+export interface SlotShare {
   /** Accounts that hold places, and how many. */
   readonly held: Readonly<Record<string, number>>
   /** Jobs of an account with at least this many places are claimed only when no account with fewer has a job waiting. */
@@ -115,7 +115,7 @@ export interface ClaimCommand {
   /** Accounts whose jobs are left in the queue. Default: none. */
   readonly except?: readonly string[]
   /** How the places of the worker are shared among accounts. Default: they are not. */
-  readonly share?: PlaceShare
+  readonly share?: SlotShare
   /** Duration of the lease without a heartbeat. */
   readonly leaseMs: number
 }
@@ -135,7 +135,7 @@ export interface SavedCheckpoint {
 }
 
 /** A question to another server about a job that has no run any more. */
-export interface Duty {
+export interface PendingWork {
   readonly jobId: string
   readonly model: string
   /** Find out about a run whose outcome is unknown, or end one whose job has ended. */
@@ -149,7 +149,7 @@ export interface Duty {
 }
 
 /** The answer to such a question. */
-export type DutyAnswer =
+export type PendingWorkAnswer =
   | { readonly outcome: 'again'; readonly waitMs: number }
   /** Nothing is left to do. */
   | { readonly outcome: 'done'; readonly upstream?: UpstreamRun | undefined }
@@ -264,9 +264,9 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews, each in a transaction of its own. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Claims the questions to other servers that are due; one that is not answered is claimed again when the lease ends. */
-  claimDuties(limit: number, leaseMs: number): Promise<readonly Duty[]>
+  claimPendingWork(limit: number, leaseMs: number): Promise<readonly PendingWork[]>
   /** Records the answer; ignored when the question was claimed again meanwhile. */
-  answerDuty(duty: Duty, answer: DutyAnswer): Promise<void>
+  answerPendingWork(pending: PendingWork, answer: PendingWorkAnswer): Promise<void>
   /** Ends a job under review: charges `charge` of its hold and releases the rest. */
   resolveReview(jobId: string, charge: number, by?: Actor): Promise<ResolveOutcome>
 
@@ -274,7 +274,7 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
    * Calls back when something has changed and is durable, in this process or another. It is only a hint and may be lost: a
    * caller that must not miss a change also polls every second or two.
    */
-  onNews(listener: NewsListener): () => void
+  onNotification(listener: NotificationListener): () => void
   /** The number of the last change of each of these jobs: a cheap way to find those that have changed. */
   readSequences(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** The time of the store, in milliseconds since 1970: the same for all its processes, whatever the clocks of their machines say. */

@@ -27,7 +27,7 @@ export interface StoreFeed extends JobFeed {
 }
 
 /** Starts a feed. */
-export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNews'>): StoreFeed {
+export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNotification'>): StoreFeed {
   const watched = new Map<string, Watched>()
   /** Called when the feed stops; a set, because ten thousand may wait and each must be removed cheaply. */
   const sleepers = new Set<() => void>()
@@ -59,7 +59,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNew
 
   // A failed comparison is repeated by the timer.
   const comparing = createRound(compare, () => {})
-  const ignoreNews = store.onNews((jobs) => {
+  const ignoreNotifications = store.onNotification((jobs) => {
     if (watched.size === 0) return
     if (jobs === null) return comparing.again()
     for (const { jobId, job } of jobs)
@@ -127,7 +127,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNew
     stop() {
       stopped = true
       clearInterval(timer)
-      ignoreNews()
+      ignoreNotifications()
       for (const wake of sleepers) wake()
     },
   }
@@ -171,20 +171,20 @@ interface Mailbox {
 
 function createMailbox(): Mailbox {
   let latest: Job | null = null
-  let news = Promise.withResolvers<void>()
+  let notifications = Promise.withResolvers<void>()
   return {
     put(job) {
       if (latest && latest.sequence >= job.sequence) return
       latest = job
-      news.resolve()
+      notifications.resolve()
     },
     take() {
       const job = latest
       latest = null
-      news = Promise.withResolvers()
+      notifications = Promise.withResolvers()
       return job
     },
-    arrival: () => news.promise,
-    wake: () => news.resolve(),
+    arrival: () => notifications.promise,
+    wake: () => notifications.resolve(),
   }
 }

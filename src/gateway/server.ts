@@ -7,9 +7,9 @@ import type { Logger } from 'pino'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
 import { checkLengthsFast } from '../schema/lengths.ts'
-import type { PlaceBounds } from '../guards/places.ts'
+import type { SlotBounds } from '../guards/slots.ts'
 import { readRequestId } from '../guards/request-id.ts'
-import type { StrangerLog } from '../guards/stranger-log.ts'
+import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { FindClient } from '../guards/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
@@ -61,7 +61,7 @@ export interface ServerDeps {
   readonly findClient: FindClient
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
-  readonly strangers: StrangerLog
+  readonly logUnauthenticated: UnauthenticatedLog
   /** Maximum number of values in a body. */
   readonly maxValues: number
   /** Maximum number of violations in an answer. */
@@ -80,7 +80,7 @@ export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
   /** Unset in front of a core elsewhere, which serves its files itself. */
   readonly assets?: ServedAssets
   /** Maximum number of concurrent downloads. */
-  readonly downloads: PlaceBounds
+  readonly downloads: SlotBounds
 }
 
 /** What a server of the REST interface needs. */
@@ -213,7 +213,7 @@ function createServer(
     },
     note(cut, { remoteAddress }) {
       deps.countCut(cut)
-      deps.strangers({ code: cut, address: remoteAddress }, 'connection cut off')
+      deps.logUnauthenticated({ code: cut, address: remoteAddress }, 'connection cut off')
     },
   })
   addBodyParsers(app, deps.maxValues, keys)

@@ -90,9 +90,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   async function follow(asked: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     let url = parseUrl(asked.url)
     for (let followed = 0; ; followed++) {
-      const isHome = url.origin === base.origin
+      const isWorkerDirectory = url.origin === base.origin
       const key = getsCredentials(url, base, domain) ? credentials : {}
-      const answer = await send(isHome ? home : away, url, asked, key, signal)
+      const answer = await send(isWorkerDirectory ? home : away, url, asked, key, signal)
       const { location } = answer.headers
       if (asked.method !== 'GET' || !redirects.has(answer.status) || location === undefined) return answer
       if (followed === maxRedirects) throw new NoAnswer(`it redirects more than ${maxRedirects} times`, true)

@@ -2,7 +2,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { MediagenError } from '../core/errors.ts'
-import type { SubmissionNews } from '../core/jobs/submission-url.ts'
+import type { SubmissionNotifications } from '../core/jobs/submission-url.ts'
 import type { GrpcRoute } from './grpc/guarded-call.ts'
 import type { FindRoute } from './grpc/guarded-server.ts'
 import { createHealth } from './grpc/health.ts'
@@ -15,7 +15,7 @@ export interface OpenOptions {
   /** Length of the largest request. */
   readonly maxBytes: number
   /** What gateways pass on; neither health nor reflection names it. */
-  readonly submissions: SubmissionNews
+  readonly submissions: SubmissionNotifications
 }
 
 /** The routes of these services, and the switch of the health. */

@@ -17,7 +17,7 @@ import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, Spend, StreamCall } from '../services/service.ts'
-import type { StrangerLog } from '../guards/stranger-log.ts'
+import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
@@ -41,7 +41,7 @@ export interface PipelineDeps {
   readonly metrics: CallMetrics
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
-  readonly strangers: StrangerLog
+  readonly logUnauthenticated: UnauthenticatedLog
   /** Maximum number of violations in an answer. */
   readonly maxViolations: number
 }
@@ -234,7 +234,7 @@ function createKeyGuard(method: DescMethod, deps: PipelineDeps): CallGuard {
 }
 
 function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): CallGuard {
-  const { access, metrics, log, strangers, maxViolations } = deps
+  const { access, metrics, log, logUnauthenticated, maxViolations } = deps
   const isLogged = !isBeforeCall(method)
   const rpc = `${method.parent.name}.${method.name}`
   const count = metrics.countCalls(rpc)
@@ -269,7 +269,7 @@ function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): 
       if (error.code === 'internal' || error.code === 'storage_unavailable')
         log.error({ ...line, err: error.cause }, 'call failed')
       else if (call.caller) log.info({ ...line, detail: error.message }, 'call refused')
-      else strangers({ ...line, detail: error.message }, 'call refused')
+      else logUnauthenticated({ ...line, detail: error.message }, 'call refused')
       return toConnectError(error, call.head.requestId)
     },
   }

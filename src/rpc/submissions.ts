@@ -9,7 +9,7 @@ import {
   type TellSubmissionResponse,
   TellSubmissionResponseSchema,
 } from '../../gen/mediagen/v1/submissions_pb.ts'
-import type { SubmissionNews } from '../core/jobs/submission-url.ts'
+import type { SubmissionNotifications } from '../core/jobs/submission-url.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import { toStatus } from './grpc-status.ts'
 
@@ -31,10 +31,10 @@ const definition: ServiceDefinition = {
 }
 
 /** Serves what gateways pass on. */
-export function addSubmissions(server: Pick<Server, 'addService'>, news: SubmissionNews): void {
+export function addSubmissions(server: Pick<Server, 'addService'>, notifications: SubmissionNotifications): void {
   const tell: Tell = ({ request }, answer) => {
     const { provider, jobId, n, token, upstreamId } = request
-    news.hear({ provider, jobId, n }, token, upstreamId || null).then(
+    notifications.hear({ provider, jobId, n }, token, upstreamId || null).then(
       (genuine) => answer(null, create(TellSubmissionResponseSchema, { genuine })),
       (error: unknown) => answer(toStatus(toConnectError(toMediagenError(error), ''), '')),
     )
@@ -43,7 +43,7 @@ export function addSubmissions(server: Pick<Server, 'addService'>, news: Submiss
 }
 
 /** Passes on what providers tell to a core elsewhere. */
-export function createRemoteSubmissions(transport: Transport): SubmissionNews {
+export function createRemoteSubmissions(transport: Transport): SubmissionNotifications {
   const core = createClient(SubmissionsService, transport)
   return {
     async hear(submission, token, upstreamId) {

@@ -2,16 +2,16 @@
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Catalog, Model } from '../catalog/model.ts'
-import type { PlaceShare, Store } from '../core/store.ts'
-import { countModels, countPlaces, type PlaceBounds, type TakenPlaces } from './places.ts'
+import type { SlotShare, Store } from '../core/store.ts'
+import { countModels, countSlots, type SlotBounds, type TakenSlots } from './slots.ts'
 import { isLight, type Run } from './run.ts'
 
 // Jobs of light engines claimed at a time; other commands wait for the transaction.
 const lightClaims = 128
 // Runs that fetch from other servers, or have their files and wait for a place: this many for each place, in total and per
 // account. Beyond the total, each takes a place; an account at its maximum claims no more.
-const aheadPerPlace = 8
-const aheadPerPlaceOfAccount = 2
+const aheadPerSlot = 8
+const aheadPerSlotOfAccount = 2
 
 /** A model with waiting jobs that may run. */
 interface Room {
@@ -25,7 +25,7 @@ export interface FillingDeps {
   readonly store: Pick<Store, 'listWaitingModels' | 'claimJobs'>
   readonly catalog: Catalog
   readonly engines: ReadonlyMap<string, Engine>
-  readonly places: PlaceBounds
+  readonly places: SlotBounds
   /** Name of this worker. */
   readonly worker: string
   readonly leaseMs: number
@@ -42,15 +42,15 @@ export interface FillingDeps {
 export function createFilling(deps: FillingDeps): () => Promise<void> {
   const { store, runs, leaseMs, begin, isStopped, again } = deps
   const readyModels = rememberReady(deps.catalog)
-  const takesNoPlace = (model: Model): boolean => isLight(deps.engines, model)
+  const takesNoSlot = (model: Model): boolean => isLight(deps.engines, model)
   // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
-  const lookAtPlaces = (counted: Iterable<Run> = runs): TakenPlaces => countPlaces(counted, takesNoPlace, deps.places)
+  const lookAtSlots = (counted: Iterable<Run> = runs): TakenSlots => countSlots(counted, takesNoSlot, deps.places)
 
   async function fill(): Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
     const before = [...runs]
-    const taken = lookAtPlaces()
+    const taken = lookAtSlots()
     for (const model of queueIsNext) if (taken.hasRoom(model)) queueIsNext.delete(model)
     const left = isStopped() ? Number.POSITIVE_INFINITY : await claim(taken)
     const within = admit(true, () => true)
@@ -75,7 +75,7 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     let admitted = 0
     for (const run of runs) {
       if (admitted >= most) break
-      if (run.phase !== 'fetched' || !lookAtPlaces(counted()).mayWork(run, othersWait) || !mayHave(run.model)) continue
+      if (run.phase !== 'fetched' || !lookAtSlots(counted()).mayWork(run, othersWait) || !mayHave(run.model)) continue
       run.admit()
       admitted += 1
     }
@@ -83,14 +83,14 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
   }
 
   /** Offers the free places to the queue. Returns how many it surely left: any that are free, or those it was not offered. */
-  async function claim(taken: TakenPlaces): Promise<number> {
+  async function claim(taken: TakenSlots): Promise<number> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
     const ahead = [...runs].filter(({ phase }) => phase !== 'working')
-    const tooMany = Math.max(0, ahead.length - aheadPerPlace * deps.places.places)
+    const tooMany = Math.max(0, ahead.length - aheadPerSlot * deps.places.places)
     const waiting = countRoom(models, ready, tooMany > 0 ? countModels(runs) : taken.ofModel)
-    const [light, heavy] = split(waiting, ({ model }) => takesNoPlace(model))
-    const { except, left } = countLeft(ahead, aheadPerPlaceOfAccount * deps.places.places)
+    const [light, heavy] = split(waiting, ({ model }) => takesNoSlot(model))
+    const { except, left } = countLeft(ahead, aheadPerSlotOfAccount * deps.places.places)
     // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
     const spare = taken.hasSpare && tooMany === 0
@@ -121,7 +121,7 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     limit: number,
     full: number,
     except: readonly string[],
-    share?: PlaceShare,
+    share?: SlotShare,
   ): Promise<number> {
     if (models.length === 0 || limit <= 0) return 0
     const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))

@@ -3,18 +3,18 @@ import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Catalog } from '../catalog/model.ts'
 import { everySecond } from '../core/every-second.ts'
 import { createRound } from '../core/round.ts'
-import type { JobNews, Store } from '../core/store.ts'
+import type { JobNotification, Store } from '../core/store.ts'
 import { createFilling } from './filling.ts'
-import type { PlaceBounds } from './places.ts'
+import type { SlotBounds } from './slots.ts'
 import type { RunDeps } from './attempt.ts'
-import { type DutyDeps, startDuties } from './duties.ts'
+import { type PendingWorkDeps, startPendingWork } from './pending-work.ts'
 import { type Run, startRun } from './run.ts'
 import { startSweeper, type SweeperDeps } from './sweeper.ts'
 
 /** What the runner needs. */
 export interface RunnerDeps extends Omit<RunDeps, 'onFetched'>, SweeperDeps {
   readonly store: SweeperDeps['store'] &
-    DutyDeps['store'] &
+    PendingWorkDeps['store'] &
     Pick<
       Store,
       | 'listWaitingModels'
@@ -24,10 +24,10 @@ export interface RunnerDeps extends Omit<RunDeps, 'onFetched'>, SweeperDeps {
       | 'showPreview'
       | 'finishJob'
       | 'getJob'
-      | 'onNews'
+      | 'onNotification'
     >
   readonly catalog: Catalog
-  readonly places: PlaceBounds
+  readonly places: SlotBounds
   readonly onRunningChanged: (jobs: number) => void
   /** Name of this worker. */
   readonly worker: string
@@ -67,7 +67,7 @@ export function startRunner(deps: RunnerDeps): Runner {
   async function beat(): Promise<void> {
     if (current.size === 0) return
     const asked = new Map(current)
-    const beats = [...asked.values()].map((run) => run.takeNews())
+    const beats = [...asked.values()].map((run) => run.takeNotification())
     const { lost, cancelRequested, deadlinePassed } = await store.heartbeat(beats, leaseMs)
     for (const jobId of lost) asked.get(jobId)?.stop('lost')
     for (const jobId of cancelRequested) asked.get(jobId)?.stop('canceled')
@@ -75,7 +75,7 @@ export function startRunner(deps: RunnerDeps): Runner {
   }
 
   /** Cancels by this process need not wait for a heartbeat. */
-  async function hearCancels(jobs: readonly JobNews[]): Promise<void> {
+  async function hearCancels(jobs: readonly JobNotification[]): Promise<void> {
     for (const { jobId, job } of jobs) {
       const run = current.get(jobId)
       if (run && !run.isDecided() && (job ?? (await store.getJob(null, jobId)))?.cancelRequested) run.stop('canceled')
@@ -96,7 +96,7 @@ export function startRunner(deps: RunnerDeps): Runner {
   const stopBeating = everySecond(() => beating.again())
   // News of queued jobs may be lost, and there is none when a model becomes ready.
   const stopLooking = everySecond(() => filling.again())
-  const ignoreNews = store.onNews((jobs) => {
+  const ignoreNotifications = store.onNotification((jobs) => {
     if (jobs === null) return filling.again()
     // If this fails, the heartbeat reports the cancel.
     hearCancels(jobs).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
@@ -106,15 +106,15 @@ export function startRunner(deps: RunnerDeps): Runner {
     })
   })
   const sweeper = startSweeper(deps)
-  const duties = startDuties(deps)
+  const pendingWork = startPendingWork(deps)
   filling.again()
 
   return {
     async stop(graceMs) {
       stopped = true
       stopLooking()
-      ignoreNews()
-      await Promise.all([sweeper.stop(), duties.stop()])
+      ignoreNotifications()
+      await Promise.all([sweeper.stop(), pendingWork.stop()])
       await filling.settled()
       const timer = setTimeout(() => {
         for (const run of runs) run.stop('stopping')

@@ -1,13 +1,13 @@
 // Bounds concurrent watches and waits: a watch beyond the bound is refused, a wait is answered at once.
 import { MediagenError } from '../core/errors.ts'
-import { createPlaces, type PlaceBounds, type Places } from '../guards/places.ts'
+import { createSlots, type SlotBounds, type Slots } from '../guards/slots.ts'
 
 const retryFullSeconds = 5
 
 /** How many watches (WatchJob, server-sent events) and waits (`wait=true`) may be open. */
 export interface WatchBounds {
-  readonly watches: PlaceBounds
-  readonly waits: PlaceBounds
+  readonly watches: SlotBounds
+  readonly waits: SlotBounds
 }
 
 /** The open watches and waits of one process. */
@@ -19,14 +19,14 @@ export interface Watches {
   open(accountId: string): () => void
   /** Waits as `wait` does; returns null at once if too many already wait. */
   wait<Result>(accountId: string, wait: () => Promise<Result>): Promise<Result | null>
-  readonly opened: Places['taken']
-  readonly waiting: Places['taken']
+  readonly opened: Slots['taken']
+  readonly waiting: Slots['taken']
 }
 
 /** Creates the count. */
 export function createWatches(bounds: WatchBounds): Watches {
-  const watches = createPlaces(bounds.watches)
-  const waits = createPlaces(bounds.waits)
+  const watches = createSlots(bounds.watches)
+  const waits = createSlots(bounds.waits)
   return {
     open(accountId) {
       const place = watches.take(accountId)

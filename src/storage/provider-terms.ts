@@ -3,4 +3,4 @@
 /** Whatever a provider asks for: a wrong number stops nobody for days. */
 export const longestPauseMs = 3_600_000
 /** How soon a place may become free. */
-export const placeWaitMs = 1000
+export const slotWaitMs = 1000

@@ -23,7 +23,7 @@ const leaseFactor = 2
 const promptPart = 1 / 3
 // Concurrent attempts at endpoints that are not known to answer: with two per account, a silent one does not keep
 // another one from being tried.
-const unprovenPlaces = { perWebhook: 1, perAccount: 2 }
+const unprovenSlots = { perWebhook: 1, perAccount: 2 }
 const gone = 410
 
 /** Bounds of a sender. */
@@ -31,9 +31,9 @@ export interface SenderBounds {
   /** Concurrent attempts in total. */
   readonly places: number
   /** Of these, attempts at endpoints that are not known to answer promptly. At least one place is left for the others. */
-  readonly unprovenPlaces: number
-  readonly placesPerAccount: number
-  readonly placesPerWebhook: number
+  readonly unprovenSlots: number
+  readonly slotsPerAccount: number
+  readonly slotsPerWebhook: number
   /** Time limit of an attempt. */
   readonly attemptTimeoutMs: number
   /** Number of attempts after which a delivery is given up. */
@@ -42,7 +42,7 @@ export interface SenderBounds {
 
 /** What the sender needs. */
 export interface WebhookSenderDeps {
-  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> & Pick<Store, 'onNews'>
+  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> & Pick<Store, 'onNotification'>
   readonly poster: Poster
   readonly bounds: SenderBounds
   /** The record of a job, exactly as REST returns it. */
@@ -70,9 +70,9 @@ interface UnderWay {
 export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
   const { store, log, bounds } = deps
   const caps: DeliveryCaps = {
-    perWebhook: bounds.placesPerWebhook,
-    perAccount: bounds.placesPerAccount,
-    unproven: { ...unprovenPlaces, inAll: Math.min(bounds.unprovenPlaces, bounds.places - 1) },
+    perWebhook: bounds.slotsPerWebhook,
+    perAccount: bounds.slotsPerAccount,
+    unproven: { ...unprovenSlots, inAll: Math.min(bounds.unprovenSlots, bounds.places - 1) },
   }
   const leaseMs = bounds.attemptTimeoutMs * leaseFactor
   const underWay = new Map<string, UnderWay>()
@@ -106,7 +106,7 @@ export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))
   // The store reports jobs that end; retries become due by time.
   const stopLooking = everySecond(() => claiming.again())
-  const ignoreChanges = store.onNews(() => claiming.again())
+  const ignoreChanges = store.onNotification(() => claiming.again())
   claiming.again()
 
   return {

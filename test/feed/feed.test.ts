@@ -168,11 +168,11 @@ test('a watch ends quietly when its caller leaves, and says so when the server s
   await left?.next()
   await stopped?.next()
   const end = left?.next()
-  const news = stopped?.next()
+  const notifications = stopped?.next()
   leaves.abort()
   expect((await end)?.done).toBe(true)
   feed.stop()
-  await expect(news).rejects.toMatchObject({ code: 'shutting_down' })
+  await expect(notifications).rejects.toMatchObject({ code: 'shutting_down' })
 })
 
 test('a change of another process is heard of', async () => {
@@ -218,7 +218,7 @@ test('of what another process changed, only that is read', async () => {
 test('news that are lost are made up for', async () => {
   const { store, accountId, jobId } = await openQueued()
   await using _store = store
-  const feed = startFeed({ ...store, onNews: () => () => {} })
+  const feed = startFeed({ ...store, onNotification: () => () => {} })
   const waiting = feed.awaitEnd(accountId, jobId, 60_000, stays)
   await store.requestCancel(accountId, jobId)
   expect(await waiting).toMatchObject({ status: 'canceled' })

@@ -34,7 +34,7 @@ export async function startBareGateway(
       async spend() {},
     },
     maxValues: 100,
-    strangers() {},
+    logUnauthenticated() {},
     maxViolations: 100,
     countRefusal() {},
     findClient: (peer) => peer,

@@ -75,13 +75,13 @@ export async function openRaw(url: string, localAddress?: string): Promise<RawCo
   let bytesHere = 0
   /** Of the next answer, once its head has told. */
   let bytesNeeded = 0
-  const news = new EventEmitter()
+  const notifications = new EventEmitter()
   socket.on('data', (bytes: Buffer) => {
     chunks.push(bytes)
     bytesHere += bytes.length
-    news.emit('bytes')
+    notifications.emit('bytes')
   })
-  void closed.then(() => news.emit('bytes'))
+  void closed.then(() => notifications.emit('bytes'))
 
   function take(): RawAnswer | null {
     if (bytesHere < bytesNeeded) return null
@@ -109,7 +109,7 @@ export async function openRaw(url: string, localAddress?: string): Promise<RawCo
         const answer = take()
         if (answer) return answer
         if (socket.destroyed) throw new Error('the server hung up before it answered')
-        await once(news, 'bytes')
+        await once(notifications, 'bytes')
       }
     },
     closed,

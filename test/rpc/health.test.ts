@@ -53,9 +53,9 @@ test('Watch tells NOT_SERVING as soon as the server stops, while running jobs ma
   const watch = health.Watch({ service: 'mediagen.v1.GenerationService' })
   watch.on('error', () => {})
   expect((await once(watch, 'data'))[0]).toEqual({ status: 'SERVING' })
-  const news = once(watch, 'data')
+  const notifications = once(watch, 'data')
   const stopped = app[Symbol.asyncDispose]()
-  expect((await news)[0]).toEqual({ status: 'NOT_SERVING' })
+  expect((await notifications)[0]).toEqual({ status: 'NOT_SERVING' })
   watch.cancel()
   gate.open()
   await stopped

@@ -70,7 +70,7 @@ export interface BenchSettings {
   /** Jobs that may run at once, of all models that do not only wait. */
   readonly places?: number
   /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
-  readonly placesPerAccount?: number
+  readonly slotsPerAccount?: number
   readonly sparePlaces?: number
   /** Whether runs only wait for another server. */
   readonly waits?: boolean
@@ -159,7 +159,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     workFolder,
     places: {
       places: settings.places ?? 8,
-      perAccount: settings.placesPerAccount ?? 8,
+      perAccount: settings.slotsPerAccount ?? 8,
       spare: settings.sparePlaces ?? 0,
     },
     worker: 'test',

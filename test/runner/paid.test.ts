@@ -155,7 +155,7 @@ test.each([
     })
     expect(await bench.balance()).toEqual([990, 10])
     // Nobody else has anything to say about it.
-    expect(await bench.store.claimDuties(1, 1000)).toEqual([])
+    expect(await bench.store.claimPendingWork(1, 1000)).toEqual([])
     const { outcome } = await bench.store.resolveReview(job.jobId, charge)
     expect(outcome).toBe('done')
     expect(await bench.store.getJob(null, job.jobId)).toMatchObject({ status, error, outputs: [{}] })

@@ -10,7 +10,7 @@ import { createGenerationService, type GenerationDeps } from '../../src/services
 
 test('the feed forgets a watch whose input cannot be read', async () => {
   const looked: string[] = []
-  let news: Parameters<Store['onNews']>[0] = () => {}
+  let notifications: Parameters<Store['onNotification']>[0] = () => {}
   const feed = startFeed({
     getJob: async (_accountId, jobId) =>
       ({ jobId, sequence: 1, status: 'queued' }) as Awaited<ReturnType<Store['getJob']>>,
@@ -18,8 +18,8 @@ test('the feed forgets a watch whose input cannot be read', async () => {
       looked.push(...jobIds)
       return new Map()
     },
-    onNews: (listener) => {
-      news = listener
+    onNotification: (listener) => {
+      notifications = listener
       return () => {}
     },
   })
@@ -30,7 +30,7 @@ test('the feed forgets a watch whose input cannot be read', async () => {
   const context = { values, signal: new AbortController().signal, requestHeader: new Headers() }
   const changes = watchJob({ jobId: 'job_a' } as Parameters<typeof watchJob>[0], context as unknown as HandlerContext)
   await expect(Array.fromAsync(changes as AsyncIterable<unknown>)).rejects.toThrow('the database is away')
-  news(null)
+  notifications(null)
   await nextTurn()
   expect(looked).toEqual([])
   feed.stop()

@@ -5,7 +5,7 @@ import { runOf } from '@mediagen/engine/run-of.ts'
 import type { ClaimedJob, JobOutcome } from '../../src/core/jobs/job.ts'
 import { canceledError } from '../../src/core/jobs/loss.ts'
 import type { Model } from '../../src/catalog/model.ts'
-import { ask } from '../../src/runner/duties.ts'
+import { ask } from '../../src/runner/pending-work.ts'
 import { createPaidEngine, type PaidBackend, type PaidState, Unreachable } from '../paid-engine.ts'
 import { createWatcher } from './invariants.ts'
 import { createChance } from './random.ts'
@@ -211,16 +211,16 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     }
   }
 
-  async function doDuties(worker: Worker): Promise<void> {
-    for (const duty of await world.run('claimDuties', 3, 90_000)) {
-      const engines = new Map([['paid', engineOf(worker, duty.model)]])
+  async function doPendingWork(worker: Worker): Promise<void> {
+    for (const pending of await world.run('claimPendingWork', 3, 90_000)) {
+      const engines = new Map([['paid', engineOf(worker, pending.model)]])
       const catalog = { find: modelOf, ready: () => [], unready: () => null }
       const deps = { catalog, engines, reviewMs, random: () => 0.5, log: { error() {} } }
-      void ask(duty, new AbortController().signal, deps as never)
+      void ask(pending, new AbortController().signal, deps as never)
         .catch(() => ({ outcome: 'again' as const, waitMs: 1000 }))
         .then(async (answer) => {
           if (answer.outcome === 'known') counts.adopted += 1
-          await call(worker, 'store', () => world.run('answerDuty', duty, answer))
+          await call(worker, 'store', () => world.run('answerPendingWork', pending, answer))
         })
     }
   }
@@ -302,7 +302,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     [3, each(kill)],
     [1, each(stop)],
     [8, progress],
-    [5, each(doDuties)],
+    [5, each(doPendingWork)],
     [6, cancelSome],
     [3, () => late.shift()?.()],
     [6, () => world.sweep({ leaseMs, reviewMs, limit: 10, random: chance.number() })],
@@ -332,7 +332,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       if (worker) {
         await claim(worker)
         await watcher.check()
-        await doDuties(worker)
+        await doPendingWork(worker)
         await watcher.check()
       }
       for (let most = 0; calls.length > 0 && most < 500; most++) {

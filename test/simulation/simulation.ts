@@ -1,7 +1,7 @@
 // One random history of a service: clients, workers that crash, clocks that jump, restarts. All of it follows from the seed.
 import type { AfterLoss, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../../src/core/jobs/job.ts'
-import type { DutyAnswer } from '../../src/core/store.ts'
+import type { PendingWorkAnswer } from '../../src/core/store.ts'
 import { createWatcher, type JobLine } from './invariants.ts'
 import { createChance } from './random.ts'
 import type { Submission, World } from './world.ts'
@@ -136,19 +136,19 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     await save(held, chance.pick(['again', 'continue', 'never'] as const) ?? 'again')
   }
 
-  async function doDuties(): Promise<void> {
+  async function doPendingWork(): Promise<void> {
     say('a worker asks other servers')
-    for (const duty of await world.run('claimDuties', 2, leaseMs)) {
+    for (const pending of await world.run('claimPendingWork', 2, leaseMs)) {
       const reconciled = [
         { outcome: 'known', checkpoint: 'found', afterLoss: chance.pick(['again', 'continue'] as const) ?? 'again' },
         { outcome: 'failed', error },
       ] as const
-      const answers: readonly DutyAnswer[] = [
+      const answers: readonly PendingWorkAnswer[] = [
         { outcome: 'again', waitMs: 1000 },
         { outcome: 'done' },
-        ...(duty.kind === 'reconcile' ? reconciled : []),
+        ...(pending.kind === 'reconcile' ? reconciled : []),
       ]
-      if (chance.below(4) > 0) await world.run('answerDuty', duty, chance.pick(answers) ?? { outcome: 'done' })
+      if (chance.below(4) > 0) await world.run('answerPendingWork', pending, chance.pick(answers) ?? { outcome: 'done' })
     }
   }
 
@@ -275,7 +275,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     [14, each(claim)],
     [10, each(beat)],
     [8, each(saveSome)],
-    [4, doDuties],
+    [4, doPendingWork],
     [12, each(finish)],
     [4, finishStale],
     [4, each(crash)],

@@ -6,7 +6,7 @@ import type { ClaimedRow } from '../../src/storage/sqlite/claims.ts'
 import { type Call, createCommands, runCommands } from '../../src/storage/sqlite/commands.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
 import { addSwept, type SweepOutcome } from '../../src/core/jobs/sweep.ts'
-import { sweepDuties } from '../../src/storage/sqlite/sweeps.ts'
+import { sweepSteps } from '../../src/storage/sqlite/sweeps.ts'
 import { type StartAnswer, toStartRequest } from '../../src/storage/sqlite/starts.ts'
 import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 import { toClaimedJob } from '../../src/storage/sqlite/open.ts'
@@ -79,7 +79,7 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
       ),
     run: (async (name, ...args) => runAlone(() => perform([{ name, args } as Submission])[0])) as World['run'],
     sweep: async (command) =>
-      sweepDuties.map((duty) => runAlone(() => parts.commands[duty](command)) as SweepOutcome).reduce(addSwept),
+      sweepSteps.map((step) => runAlone(() => parts.commands[step](command)) as SweepOutcome).reduce(addSwept),
     rows: async <Row>(sql: string) => parts.select(sql).all() as Row[],
     verify: () => parts.verify(),
     async restart() {

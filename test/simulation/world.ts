@@ -12,8 +12,8 @@ type CommandName =
   | 'saveCheckpoint'
   | 'finishJob'
   | 'endLeases'
-  | 'claimDuties'
-  | 'answerDuty'
+  | 'claimPendingWork'
+  | 'answerPendingWork'
   | 'requestCancel'
   | 'resolveReview'
 

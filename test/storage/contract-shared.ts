@@ -118,7 +118,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     const { accountId } = await shared.one.createAccount('a', 1000)
     const { promise: told, resolve } = Promise.withResolvers<string>()
     const { jobId } = await startJob(shared.one, accountId)
-    shared.one.onNews((jobs) => resolve(jobs === null ? 'something' : jobs.map((job) => job.jobId).join()))
+    shared.one.onNotification((jobs) => resolve(jobs === null ? 'something' : jobs.map((job) => job.jobId).join()))
     await shared.two.requestCancel(accountId, jobId)
     expect(['something', jobId]).toContain(await told)
     expect(await shared.one.getJob(accountId, jobId)).toMatchObject({ status: 'canceled' })

@@ -219,7 +219,7 @@ export function changeTests(openStore: OpenTestStore): void {
     const { accountId } = await store.createAccount('a', 1000)
     const heard: (readonly string[])[] = []
     const readable: Promise<unknown>[] = []
-    const stop = store.onNews((jobs) => {
+    const stop = store.onNotification((jobs) => {
       heard.push((jobs ?? []).map(({ jobId }) => jobId))
       for (const { jobId } of jobs ?? []) readable.push(store.getJob(null, jobId))
     })
@@ -241,7 +241,7 @@ export function changeTests(openStore: OpenTestStore): void {
     const { accountId } = await store.createAccount('a', 1000)
     const { jobId } = await startJob(store, accountId)
     const { promise: told, resolve } = Promise.withResolvers<unknown>()
-    store.onNews((jobs) => resolve(jobs?.[0]))
+    store.onNotification((jobs) => resolve(jobs?.[0]))
     await store.requestCancel(accountId, jobId)
     expect(await told).toEqual({ jobId, job: await store.getJob(accountId, jobId), queued: false })
   })

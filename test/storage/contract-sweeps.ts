@@ -219,7 +219,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     const { store, clock, jobId } = await openRunning(openStore)
     await using _ = store
     const heard: string[] = []
-    store.onNews((jobs) => heard.push(...(jobs ?? []).map(({ jobId: changed }) => changed)))
+    store.onNotification((jobs) => heard.push(...(jobs ?? []).map(({ jobId: changed }) => changed)))
     clock.ms += leaseMs
     await store.sweep(sweepOf())
     clock.ms += minuteMs

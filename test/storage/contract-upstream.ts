@@ -25,7 +25,7 @@ async function openSubmitted(openStore: OpenTestStore, ...saved: readonly SavedC
   return { store, clock, accountId, jobId: job.jobId, token }
 }
 
-const oneDuty = async (store: Store) => (await store.claimDuties(10, 60_000))[0]
+const oneDuty = async (store: Store) => (await store.claimPendingWork(10, 60_000))[0]
 
 export function upstreamTests(openStore: OpenTestStore): void {
   test('a submission continues whenever its worker is lost, and uses up no attempt', async () => {
@@ -50,20 +50,20 @@ export function upstreamTests(openStore: OpenTestStore): void {
       await using _ = store
       await store.finishJob(jobId, token, { status: end, error: testError })
       expect(await balanceOf(store, accountId)).toEqual([100, 0])
-      const duty = await oneDuty(store)
-      expect(duty).toMatchObject({ jobId, model: 'test/image', kind: 'cancel', checkpoint: { id: 'up_1' } })
+      const pending = await oneDuty(store)
+      expect(pending).toMatchObject({ jobId, model: 'test/image', kind: 'cancel', checkpoint: { id: 'up_1' } })
       expect(await oneDuty(store)).toBeUndefined()
       clock.ms += 60_000
       const again = await oneDuty(store)
-      if (!duty || !again) throw new Error('no cancel is owed')
+      if (!pending || !again) throw new Error('no cancel is owed')
       // The answer to an earlier question counts no more.
-      await store.answerDuty(duty, { outcome: 'done' })
-      await store.answerDuty(again, { outcome: 'again', waitMs: 5000 })
+      await store.answerPendingWork(pending, { outcome: 'done' })
+      await store.answerPendingWork(again, { outcome: 'again', waitMs: 5000 })
       clock.ms += 5000
       const last = await oneDuty(store)
       if (!last) throw new Error('no cancel is owed')
       const upstream = { n: 1, provider: 'p', upstreamId: 'up_1', verdict: 'canceled', cost: null } as const
-      await store.answerDuty(last, { outcome: 'done', upstream })
+      await store.answerPendingWork(last, { outcome: 'done', upstream })
       clock.ms += 3_600_000
       expect(await oneDuty(store)).toBeUndefined()
       expect((await store.inspectJob(jobId))?.upstreamRuns).toMatchObject([
@@ -90,10 +90,10 @@ export function upstreamTests(openStore: OpenTestStore): void {
     await using _ = store
     clock.ms += leaseMs
     expect(await store.sweep(sweepOf())).toMatchObject({ reviewed: 1 })
-    const duty = await oneDuty(store)
-    expect(duty).toMatchObject({ kind: 'reconcile', checkpoint: { id: null } })
-    if (!duty) return
-    await store.answerDuty(duty, { outcome: 'known', ...accepted })
+    const pending = await oneDuty(store)
+    expect(pending).toMatchObject({ kind: 'reconcile', checkpoint: { id: null } })
+    if (!pending) return
+    await store.answerPendingWork(pending, { outcome: 'known', ...accepted })
     expect(await store.getJob(null, jobId)).toMatchObject({ status: 'queued', error: null, finishedAtMs: null })
     expect(await balanceOf(store, accountId)).toEqual([90, 10])
     expect(await claimOne(store)).toMatchObject({ afterLoss: 'continue', checkpoint: { id: 'up_1' } })
@@ -108,9 +108,9 @@ export function upstreamTests(openStore: OpenTestStore): void {
     for (let lost = 1; lost <= 3; lost++) {
       clock.ms += leaseMs
       await store.sweep(sweepOf())
-      const duty = await oneDuty(store)
-      if (!duty) throw new Error('nobody asks about the run')
-      await store.answerDuty(duty, nothing)
+      const pending = await oneDuty(store)
+      if (!pending) throw new Error('nobody asks about the run')
+      await store.answerPendingWork(pending, nothing)
       const { job, lostRuns } = (await store.inspectJob(jobId)) ?? {}
       ends.push([job?.status, lostRuns, job?.error?.code])
       clock.ms += 60_000

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     await using other = await openPostgresStore({ url })
     const { accountId } = await other.createAccount('a', 10_000)
     const heard = new Set<string>()
-    store.onNews((jobs) => jobs?.forEach(({ jobId }) => heard.add(jobId)))
+    store.onNotification((jobs) => jobs?.forEach(({ jobId }) => heard.add(jobId)))
     const isHeard = async (): Promise<boolean> => {
       const { jobId } = await startJob(other, accountId)
       return await expect

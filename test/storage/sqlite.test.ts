@@ -59,7 +59,7 @@ describe('several connections', () => {
     await using cli = await openSqliteStore({ path: file.path })
     const { accountId } = await server.createAccount('a', 0)
     const { promise: heardOf, resolve } = Promise.withResolvers<void>()
-    const stop = server.onNews((jobs) => jobs === null && resolve())
+    const stop = server.onNotification((jobs) => jobs === null && resolve())
     await Promise.all(
       Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? server : cli).grantCredits(accountId, 1, null)),
     )
@@ -136,7 +136,7 @@ describe('the writer thread', () => {
     using db = openRaw(file.path)
     const version = () => db.pragma('data_version', { simple: true })
     let groups = 0
-    store.onNews(() => (groups += 1))
+    store.onNotification(() => (groups += 1))
     const before = version()
     await Promise.all(Array.from({ length: 50 }, () => startJob(store, accountId)))
     expect(groups).toBe(1)
@@ -222,7 +222,7 @@ describe('the writer thread', () => {
     const writer = await openGroupCommit(
       { path: file.path, migrates: true },
       { nowMs: () => 0 },
-      { onNews: () => {}, onActs: () => {} },
+      { onNotification: () => {}, onActs: () => {} },
       startWriterThread(new URL('./dying-writer.ts', import.meta.url)),
       () => 0,
     )

@@ -50,13 +50,13 @@ export interface PooledProcessOptions {
 }
 
 /** Callbacks for the messages of a process during a task. */
-export interface TaskNews {
+export interface TaskNotification {
   readonly onProgress: (fraction: number) => void
   /** Called with the name of a draft in the output folder; the process chooses the name, so it is not to be trusted. */
   readonly onDraft?: ((file: string) => void) | undefined
 }
 
-interface Assignment extends TaskNews {
+interface Assignment extends TaskNotification {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -136,10 +136,10 @@ export class PooledProcess {
   }
 
   /** Runs one task; the process must be free. Rejects with an EngineError, or another error if the process broke. */
-  perform(request: object, news: TaskNews): Promise<unknown> {
+  perform(request: object, notifications: TaskNotification): Promise<unknown> {
     if (this.#killedBecause) return Promise.reject(this.#killedBecause)
     return new Promise((resolve, reject) => {
-      this.#assignment = { ...news, resolve, reject }
+      this.#assignment = { ...notifications, resolve, reject }
       this.#replies.renew()
       this.#heldTooMuch = false
       this.#watchMemory()

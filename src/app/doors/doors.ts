@@ -11,11 +11,11 @@ import { addConnect } from '../../rpc/connect/connect.ts'
 import { toConnectJson } from '../../rpc/errors.ts'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../../rpc/grpc/grpc-server.ts'
 import { openRounds } from './rounds.ts'
-import type { StrangerLog } from '../../guards/stranger-log.ts'
+import type { UnauthenticatedLog } from '../../guards/unauthenticated-log.ts'
 import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { createPublicServer, placeAdmin, type PublicDeps, toPublicServices } from './public-server.ts'
+import { createPublicServer, locateAdmin, type PublicDeps, toPublicServices } from './public-server.ts'
 import { overloaded, startShedder } from './overload.ts'
 import { followsCaller, toUrl } from './urls.ts'
 
@@ -23,7 +23,7 @@ import { followsCaller, toUrl } from './urls.ts'
 export interface DoorDeps extends PublicDeps {
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
-  readonly strangers: StrangerLog
+  readonly logUnauthenticated: UnauthenticatedLog
   readonly metrics: Metrics
   readonly unready: Health['unready']
   readonly grace: Grace
@@ -55,7 +55,7 @@ export interface Doors extends AsyncDisposable {
  */
 export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> {
   await using opened = new AsyncDisposableStack()
-  const place = placeAdmin(config)
+  const place = locateAdmin(config)
   const grpcServers: GrpcServer[] = []
   const shedder = startShedder(config, deps, opened.use(openRounds()))
   const refusal = overloaded(config.maxQueueMs)
@@ -82,7 +82,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
     connections: toConnectionBounds(config, files, deps.grace),
     findClient: createFindClient(config.trustedProxies),
     log: deps.log,
-    strangers: deps.strangers,
+    logUnauthenticated: deps.logUnauthenticated,
     maxValues: config.maxValues,
     maxViolations: config.maxViolations,
     countRefusal: deps.metrics.countRefusal,

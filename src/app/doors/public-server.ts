@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts'
 import type { Keys } from '../../gateway/access.ts'
 import { addConsole } from '../../gateway/console.ts'
 import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
-import type { SubmissionNews } from '../../core/jobs/submission-url.ts'
+import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { type FileShares } from './open-files.ts'
@@ -26,23 +26,23 @@ export interface PublicDeps {
   /** Unset where files are not served. */
   readonly assets?: NonNullable<GatewayDeps['assets']>
   /** What providers of media tell. */
-  readonly submissions: SubmissionNews
+  readonly submissions: SubmissionNotifications
 }
 
 /**
  * Where AdminService, `/metrics` and reflection are: on the public ports while only this machine reaches those, at an address
  * of their own when the settings name one, else nowhere.
  */
-export type AdminPlace = 'public' | 'own' | 'nowhere'
+export type AdminLocation = 'public' | 'own' | 'nowhere'
 
 /** Finds the place by the settings. */
-export function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {
+export function locateAdmin({ host, adminPort, adminGrpcPort }: Config): AdminLocation {
   if (adminPort !== null || adminGrpcPort !== null) return 'own'
   return isLoopback(host) ? 'public' : 'nowhere'
 }
 
 /** What the public ports serve. */
-export function toPublicServices(services: readonly GuardedService[], place: AdminPlace): readonly GuardedService[] {
+export function toPublicServices(services: readonly GuardedService[], place: AdminLocation): readonly GuardedService[] {
   return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
 }
 
@@ -51,7 +51,7 @@ export function createPublicServer(
   config: Config,
   { transport, keys, rpc, assets, submissions }: PublicDeps,
   server: ServerDeps & Pick<GatewayDeps, 'overload'>,
-  place: AdminPlace,
+  place: AdminLocation,
   files: FileShares,
 ): FastifyInstance {
   const health = place === 'public' ? server.health : { ...server.health, metrics: null }

@@ -9,13 +9,13 @@ import { StartupError } from '../../core/errors.ts'
 import { createSqliteTables, openSqliteTables, refuseFile } from '../../storage/sqlite/tables.ts'
 import type { TableSource, TableTarget } from '../../storage/tables.ts'
 import { transfer, type TransferCounts } from '../../storage/transfer.ts'
-import { isInhabited } from '../../runner/home.ts'
+import { isInhabited } from '../../runner/worker-directory.ts'
 import { layOut, makeFolder } from '../store/data-dir.ts'
 
 const copiesAtOnce = 8
 
 /** A database: `postgres://…`, or the data directory of an SQLite file. */
-export type DatabasePlace = { readonly url: string } | { readonly dataDir: string }
+export type DatabaseLocation = { readonly url: string } | { readonly dataDir: string }
 
 /** What was moved. */
 export interface Moved {
@@ -27,7 +27,7 @@ export interface Moved {
 
 /** What is moved, and where to. */
 export interface MoveOrder {
-  readonly database: { readonly from: DatabasePlace; readonly to: DatabasePlace | null }
+  readonly database: { readonly from: DatabaseLocation; readonly to: DatabaseLocation | null }
   readonly files: { readonly from: Blobs; readonly to: Blobs | null }
   readonly nowMs: number
 }
@@ -47,13 +47,13 @@ export async function moveInstallation({ database, files, nowMs }: MoveOrder): P
   return { rows: to && (await transfer(from, to)), files: copied }
 }
 
-async function openTables(place: DatabasePlace): Promise<TableSource> {
+async function openTables(place: DatabaseLocation): Promise<TableSource> {
   return 'url' in place
     ? (await loadPostgres()).openPostgresTables(place.url)
     : openSqliteTables(layOut(place.dataDir).database)
 }
 
-async function createTables(place: DatabasePlace, nowMs: number): Promise<TableTarget> {
+async function createTables(place: DatabaseLocation, nowMs: number): Promise<TableTarget> {
   if ('url' in place) return (await loadPostgres()).createPostgresTables(place.url)
   const { database } = layOut(place.dataDir)
   refuseFile(database, existsSync(database))

@@ -7,13 +7,13 @@ import { createFilesFolders } from '../../files/folders.ts'
 import type { AuditEntry, AuditStore } from '../../core/accounts/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
-import { createBlobs, type FilesPlace } from '../files.ts'
+import { createBlobs, type FilesLocation } from '../files.ts'
 import { createInProcessTransport } from '../../rpc/in-process.ts'
 import { trustService } from '../../rpc/pipeline.ts'
 import { createAdminService } from '../../services/admin.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
-export function createOperatorTransport(store: Store, files: FilesPlace, clock: Clock = store): Transport {
+export function createOperatorTransport(store: Store, files: FilesLocation, clock: Clock = store): Transport {
   const folders = createFilesFolders(createBlobs(files), clock)
   const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
   return createInProcessTransport([trustService(AdminService, admin)])

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /** What says where the store is. */
-export type StorePlace = Pick<Config, 'dataDir'> &
+export type StoreLocation = Pick<Config, 'dataDir'> &
   Partial<Pick<Config, 'databaseUrl' | 'databaseListenUrl' | 'databaseConnections'>>
 
 /** How it is opened. */
@@ -26,7 +26,7 @@ export interface StoreOptions extends Pick<
  * @throws StartupError when the database cannot be used; it is left as it was
  */
 export async function openStore(
-  place: StorePlace,
+  place: StoreLocation,
   { clock, ...options }: StoreOptions = {},
 ): Promise<Store & AsyncDisposable> {
   const { dataDir } = place
@@ -50,7 +50,7 @@ export async function openStore(
  * Opens the store of an installation that has one, for one command; nothing is created or migrated.
  * @throws StartupError when there is none, or its schema is not that of this program
  */
-export async function openExistingStore(place: StorePlace): Promise<Store & AsyncDisposable> {
+export async function openExistingStore(place: StoreLocation): Promise<Store & AsyncDisposable> {
   if (place.databaseUrl) return openPostgres(place, place.databaseUrl, { listens: false })
   const { noThreads } = await import('../../storage/sqlite/no-threads.ts')
   return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false, threads: noThreads })
@@ -58,7 +58,7 @@ export async function openExistingStore(place: StorePlace): Promise<Store & Asyn
 
 /** The driver is loaded where it is used. */
 async function openPostgres(
-  { databaseListenUrl, databaseConnections }: StorePlace,
+  { databaseListenUrl, databaseConnections }: StoreLocation,
   url: string,
   options: Omit<PostgresOptions, 'url'>,
 ): Promise<Store & AsyncDisposable> {
@@ -72,7 +72,7 @@ async function openPostgres(
 }
 
 /** The database, as an operator may read it. */
-export async function describeDatabase({ databaseUrl, dataDir }: StorePlace): Promise<string> {
+export async function describeDatabase({ databaseUrl, dataDir }: StoreLocation): Promise<string> {
   if (!databaseUrl) return layOut(dataDir).database
   const { describeUrl } = await import('../../storage/postgres/migrate.ts')
   return describeUrl(databaseUrl)

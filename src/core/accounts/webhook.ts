@@ -123,7 +123,7 @@ export interface DeliveryCaps {
 }
 
 /** Endpoints and accounts whose places are all taken. */
-export interface FullPlaces {
+export interface FullSlots {
   readonly webhookIds: readonly string[]
   readonly accountIds: readonly string[]
   /** Accounts without a place left for endpoints that are not known to be prompt; null if no account has one. */
@@ -167,7 +167,7 @@ export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[], un
         caps.unproven.perAccount - (unproven.accounts.get(accountId) ?? 0),
       )
     },
-    full: (): FullPlaces => ({
+    full: (): FullSlots => ({
       webhookIds: [...fullOf(webhooks, caps.perWebhook), ...fullOf(unproven.webhooks, caps.unproven.perWebhook)],
       accountIds: fullOf(accounts, caps.perAccount),
       unprovenAccountIds:

@@ -1,6 +1,6 @@
 // What a start does: replays an earlier one, is refused, or makes a job that holds its credits. Pure: a store loads the state and
 // writes what this says. docs/contract.md, section 1.
-import { newQueue, type QueueShare, takePlace } from './fair-queue.ts'
+import { newQueue, type QueueShare, takeSlot } from './fair-queue.ts'
 import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
 import type { StartCommand, StartOutcome } from '../store.ts'
 
@@ -45,7 +45,7 @@ export function decideStart<Earlier, Account extends Balance & { readonly queued
   if (account.queuedJobs >= maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
   const posting = hold(account, credits)
   if (posting === null) return { outcome: 'no_credits', available: account.available }
-  const { key: fair, finish } = takePlace(share ?? newQueue, credits)
+  const { key: fair, finish } = takeSlot(share ?? newQueue, credits)
   return {
     outcome: 'created',
     account,

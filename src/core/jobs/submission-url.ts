@@ -10,7 +10,7 @@ export interface Submission {
 }
 
 /** What providers tell of submissions. */
-export interface SubmissionNews {
+export interface SubmissionNotifications {
   /**
    * Keeps the provider's id of a submission; null keeps nothing.
    * @returns whether the address, whose last part is `token`, is one that we gave

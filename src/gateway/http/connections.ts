@@ -2,7 +2,7 @@
 import net from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../../core/errors.ts'
-import { createPlaces } from '../../guards/places.ts'
+import { createSlots } from '../../guards/slots.ts'
 import { tooSlow } from '../../guards/progress.ts'
 import { Connection, type ReadAhead } from './connection.ts'
 import { keepAliveMs } from './protection.ts'
@@ -35,7 +35,7 @@ export interface ConnectionBounds extends ReadAhead, StallBounds {
 export type Cut = Stall | 'idle' | 'connections' | 'connections_per_address' | 'unread_in_all'
 
 /** What to do with connections that are not served. */
-export interface ConnectionFates {
+export interface ConnectionOutcomes {
   /** Sends a refusal on the bare connection and closes it. */
   readonly refuse: (error: Error, connection: Connection) => void
   readonly note: (cut: Cut, connection: Connection) => void
@@ -64,10 +64,10 @@ interface Served {
 }
 
 /** Accepts connections for a server that does not listen itself, bounds them, and makes `app.close()` end. */
-export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, fates: ConnectionFates): Connections {
+export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, outcomes: ConnectionOutcomes): Connections {
   // Oldest first.
   const connections = new Map<Connection, Served>()
-  const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
+  const places = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
 
   function leave(connection: Connection): void {
     connections.get(connection)?.leave()
@@ -80,7 +80,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     for (const connection of connections.keys()) {
       if (connection.isIdle) {
         leave(connection)
-        fates.note('idle', connection)
+        outcomes.note('idle', connection)
         connection.destroy()
         return true
       }
@@ -98,8 +98,8 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     connection.on('error', () => {})
     if (typeof place === 'string') {
       connection.refused = true
-      fates.note(place === 'inAll' ? 'connections' : 'connections_per_address', connection)
-      fates.refuse(tooMany(place, bounds), connection)
+      outcomes.note(place === 'inAll' ? 'connections' : 'connections_per_address', connection)
+      outcomes.refuse(tooMany(place, bounds), connection)
       return
     }
     connections.set(connection, { progress: new Progress(connection, bounds), leave: place })
@@ -117,15 +117,15 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     const own = unanswered.find(({ req }) => req === unfinished)
     if (own?.headersSent) return void connection.destroy()
     const earlier = unanswered.findLast((answer) => answer !== own && !answer.writableFinished && !answer.destroyed)
-    if (earlier) earlier.once('close', () => fates.refuse(error, connection))
-    else fates.refuse(error, connection)
+    if (earlier) earlier.once('close', () => outcomes.refuse(error, connection))
+    else outcomes.refuse(error, connection)
   }
 
   function cut(stall: Stall, connection: Connection): void {
     const isRequest = stall === 'stalled_head' || stall === 'stalled_body'
     // Refused already, and earlier requests are still being answered.
     if (isRequest && connection.refused) return
-    fates.note(stall, connection)
+    outcomes.note(stall, connection)
     if (isRequest) refuse(stall === 'stalled_body' ? tooSlow(bounds.windowMs) : tooLate(), connection)
     else connection.destroy()
   }
@@ -140,7 +140,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
       } else cut(stall, connection)
     }
     for (const connection of findHeaviest(connections.keys(), bounds.maxUnreadTotalBytes)) {
-      fates.note('unread_in_all', connection)
+      outcomes.note('unread_in_all', connection)
       connection.destroy()
     }
   }

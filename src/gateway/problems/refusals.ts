@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../../gen/mediagen/v1/errors_pb.ts'
 import type { MediagenError } from '../../core/errors.ts'
 import { problemKinds } from './problem-kinds.ts'
-import type { StrangerLog } from '../../guards/stranger-log.ts'
+import type { UnauthenticatedLog } from '../../guards/unauthenticated-log.ts'
 
 /** Logs and counts requests that are answered with an error. */
 export interface RefusalNotes {
@@ -17,10 +17,10 @@ export interface RefusalNotes {
 /** Creates the log and the counter of one server. */
 export function createRefusalNotes(deps: {
   log: Logger
-  strangers: StrangerLog
+  logUnauthenticated: UnauthenticatedLog
   countRefusal: (code: string) => void
 }): RefusalNotes {
-  const { log, strangers, countRefusal } = deps
+  const { log, logUnauthenticated, countRefusal } = deps
   return {
     request(request, error) {
       const { id: request_id, method, url } = request
@@ -35,13 +35,13 @@ export function createRefusalNotes(deps: {
       if (cause instanceof ConnectError && request.raw.socket.destroyed) return log.debug(line, 'the client left')
       countRefusal(code)
       if (problemKinds[code].http < 500 && request.caller) log.info(line, 'request refused')
-      else if (problemKinds[code].http < 500) strangers(line, 'request refused')
+      else if (problemKinds[code].http < 500) logUnauthenticated(line, 'request refused')
       else if (cause instanceof ConnectError) log.error({ ...line, reason: cause.rawMessage }, 'request failed')
       else log.error({ ...line, err: cause ?? error }, 'request failed')
     },
     connection({ code, message }, { remoteAddress }) {
       countRefusal(code)
-      strangers({ code, detail: message, address: remoteAddress }, 'connection refused')
+      logUnauthenticated({ code, detail: message, address: remoteAddress }, 'connection refused')
     },
   }
 }

@@ -6,7 +6,7 @@ import type { AssetUrls } from '../../core/files/asset.ts'
 import { type Blobs, contentTypeOf, type StoredBlob } from '../../files/blobs/blobs.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { whenClosed } from '../../guards/hang-ups.ts'
-import { createPlaces, type PlaceBounds } from '../../guards/places.ts'
+import { createSlots, type SlotBounds } from '../../guards/slots.ts'
 import { toClientNetwork } from '../../guards/client-address.ts'
 import { readAsked } from '../../files/blobs/byte-range.ts'
 import { text } from '../query.ts'
@@ -60,10 +60,10 @@ export interface ServedAssets {
 export function addAssetRoutes(
   app: FastifyInstance,
   { blobs, urls, samples }: ServedAssets,
-  bounds: PlaceBounds,
+  bounds: SlotBounds,
 ): void {
-  const places = createPlaces(bounds)
-  function takePlace(request: FastifyRequest, reply: FastifyReply): void {
+  const places = createSlots(bounds)
+  function takeSlot(request: FastifyRequest, reply: FastifyReply): void {
     const place = places.take(toClientNetwork(request.client))
     if (typeof place === 'string') throw tooMany(place, bounds)
     whenClosed(reply, place)
@@ -76,7 +76,7 @@ export function addAssetRoutes(
       const key = request.params['*']
       const leftMs = urls.msLeft(key, request.query)
       if (leftMs === null) throw notFound()
-      takePlace(request, reply)
+      takeSlot(request, reply)
       const found = await blobs.stat(key)
       if (!found) throw notFound()
       const direct = request.method === 'GET' ? await blobs.sign(key, leftMs) : null
@@ -90,7 +90,7 @@ export function addAssetRoutes(
     '/samples/:name',
     { schema: { operation: sampleOperation } },
     async (request, reply) => {
-      takePlace(request, reply)
+      takeSlot(request, reply)
       const found = await samples.stat(request.params.name)
       if (!found)
         throw new MediagenError(
@@ -150,7 +150,7 @@ function toEtag({ bytes, storedAtMs }: StoredBlob): string {
   return `"${bytes.toString(16)}-${storedAtMs.toString(16)}"`
 }
 
-function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds): MediagenError {
+function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: SlotBounds): MediagenError {
   return bound === 'inAll'
     ? new MediagenError(
         'overloaded',

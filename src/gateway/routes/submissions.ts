@@ -2,7 +2,7 @@
 // id is taken from it; everything else is queried from the provider.
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../../core/errors.ts'
-import { isUpstreamId, type Submission, type SubmissionNews } from '../../core/jobs/submission-url.ts'
+import { isUpstreamId, type Submission, type SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 
 interface Params {
   readonly provider: string
@@ -12,14 +12,14 @@ interface Params {
 }
 
 /** Adds the route. */
-export function addSubmissionRoute(app: FastifyInstance, news: SubmissionNews): void {
+export function addSubmissionRoute(app: FastifyInstance, notifications: SubmissionNotifications): void {
   app.post<{ Params: Params; Body: unknown }>(
     '/submissions/:provider/:jobId/:n/:token',
     {
       // Before the body is read.
       async onRequest({ params }) {
         const submission = toSubmission(params)
-        if (submission === null || !(await news.hear(submission, params.token, null)))
+        if (submission === null || !(await notifications.hear(submission, params.token, null)))
           throw new MediagenError('route_not_found', 'There is nothing at this address.')
       },
     },
@@ -28,7 +28,7 @@ export function addSubmissionRoute(app: FastifyInstance, news: SubmissionNews): 
       const { request_id: requestId, id } = (body ?? {}) as { request_id?: unknown; id?: unknown }
       const upstreamId = requestId ?? id
       const submission = toSubmission(params)
-      if (submission && isUpstreamId(upstreamId)) await news.hear(submission, params.token, upstreamId)
+      if (submission && isUpstreamId(upstreamId)) await notifications.hear(submission, params.token, upstreamId)
       return reply.code(204).send()
     },
   )

@@ -1,7 +1,7 @@
 // The gRPC port: all services behind guards, with health and reflection for everyone.
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
-import type { SubmissionNews } from '../../core/jobs/submission-url.ts'
+import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 import { cutText } from '../../core/log-text.ts'
 import { type Door, toListenError } from '../../core/listen-error.ts'
 import { MediagenError } from '../../core/errors.ts'
@@ -41,7 +41,7 @@ export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | '
   readonly shed: () => MediagenError | null
   readonly bounds: GrpcBounds
   /** Receives the reports of providers that gateways pass on. */
-  readonly submissions: SubmissionNews
+  readonly submissions: SubmissionNotifications
   /** Logs and counts refusals, and calls of services that need no key. */
   readonly pipeline: PipelineDeps
 }
@@ -75,7 +75,7 @@ export async function startGrpcServer(
     noteOpen: (call, status) => noteOpen(pipeline, call, status),
     report(code, { path, ...facts }) {
       pipeline.metrics.countGrpcRefusal(code)
-      pipeline.strangers({ code, ...(path !== undefined && { path: cutText(path) }), ...facts }, 'gRPC refused')
+      pipeline.logUnauthenticated({ code, ...(path !== undefined && { path: cutText(path) }), ...facts }, 'gRPC refused')
     },
   }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === undefined ? error : toListenError(door, host, port, error)
@@ -85,7 +85,7 @@ export async function startGrpcServer(
 
 /** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
 function noteOpen(
-  { metrics, strangers }: PipelineDeps,
+  { metrics, logUnauthenticated }: PipelineDeps,
   { route: { rpc }, head, beganAtMs }: HeldCall,
   { code, details }: Pick<grpc.StatusObject, 'code' | 'details'>,
 ): void {
@@ -93,5 +93,5 @@ function noteOpen(
   const name = grpc.status[code].toLowerCase()
   metrics.countCalls(rpc)(name, ms / 1000)
   if (code !== grpc.status.OK)
-    strangers({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
+    logUnauthenticated({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
 }

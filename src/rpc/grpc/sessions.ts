@@ -2,7 +2,7 @@
 // Node limits a single connection; it knows neither the total of all connections nor which callers have a key.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { createPlaces } from '../../guards/places.ts'
+import { createSlots } from '../../guards/slots.ts'
 import { createTokenBuckets } from '../../guards/token-bucket.ts'
 
 /** The limits of connections. */
@@ -90,13 +90,13 @@ export interface Sessions {
 export function createSessions({ bounds, nowMs, shakeHands, serve, report }: SessionDeps): Sessions {
   // Oldest first.
   const connections = new Set<Connection>()
-  const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
+  const places = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
   const { maxKeylessCalls: perSecond, toClient } = bounds
   const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
   let allClosed: (() => void) | undefined
 
   /** Whether the limits of connections without a key apply to a connection. */
-  const isStranger = ({ keySeen, client, session }: Connection): boolean =>
+  const isUnauthenticated = ({ keySeen, client, session }: Connection): boolean =>
     !keySeen && client !== null && !session.destroyed
 
   function end(connection: Connection, reason: SessionRefusal): void {
@@ -117,7 +117,7 @@ export function createSessions({ bounds, nowMs, shakeHands, serve, report }: Ses
     const { session, ping, openedAtMs } = connection
     // A destroyed session has no socket any more.
     if (session.destroyed) return
-    if (isStranger(connection)) {
+    if (isUnauthenticated(connection)) {
       if (session.socket.bytesRead > bounds.maxKeylessBytes) return end(connection, 'too_many_bytes_without_key')
       if (now - openedAtMs > bounds.keylessMs) return end(connection, 'no_key_in_time')
     }
@@ -130,7 +130,7 @@ export function createSessions({ bounds, nowMs, shakeHands, serve, report }: Ses
   }
 
   /** Takes a place for a connection; null when there is none. */
-  function takePlace(client: string | null): (() => void) | null {
+  function takeSlot(client: string | null): (() => void) | null {
     let place = places.take(client)
     if (place === 'inAll' && closeIdle()) place = places.take(client)
     if (typeof place === 'function') return once(place)
@@ -158,14 +158,14 @@ export function createSessions({ bounds, nowMs, shakeHands, serve, report }: Ses
   /** A call was answered, refused or given up. */
   function endCall(connection: Connection): void {
     connection.calls -= 1
-    if (connection.client === null || !isStranger(connection)) return
+    if (connection.client === null || !isUnauthenticated(connection)) return
     // Counted after the call, so a first call with a valid key is answered wherever it comes from.
     if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
   }
 
   return {
     accept(socket) {
-      const leave = takePlace(toClient(socket.remoteAddress ?? ''))
+      const leave = takeSlot(toClient(socket.remoteAddress ?? ''))
       if (!leave) {
         socket.destroy()
         return null

@@ -31,7 +31,7 @@ const position = "CASE WHEN status = 'queued' THEN (SELECT nth FROM queue_places
 export const placedColumns = `${jobColumns}, ${position} AS queuePosition`
 
 /** Adds the places to rows that are few: those of a model share one walk along its queue. @param rows selects `number` and `status` too */
-function withPlaces(rows: string): string {
+function withSlots(rows: string): string {
   return `WITH read AS (${rows}) SELECT read.*, nth AS queuePosition FROM read
     LEFT JOIN queue_places(ARRAY(SELECT number FROM read WHERE status = 'queued')) USING (number)`
 }
@@ -47,7 +47,7 @@ export async function readPositions(
   jobIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const sql = "SELECT job_id AS jobId, number, status FROM jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'"
-  const rows = await db.rows<{ jobId: string; queuePosition: number }>(withPlaces(sql), { jobIds })
+  const rows = await db.rows<{ jobId: string; queuePosition: number }>(withSlots(sql), { jobIds })
   return new Map(rows.map(({ jobId, queuePosition }) => [jobId, queuePosition]))
 }
 
@@ -129,7 +129,7 @@ function createSearchReads(db: Database): SearchReads {
     },
     async listByNumber(numbers) {
       const sql = `SELECT ${jobColumns}, number FROM jobs WHERE number = ANY(:numbers)`
-      const rows = await db.rows<PlacedRow>(`${withPlaces(sql)} ORDER BY number DESC`, { numbers })
+      const rows = await db.rows<PlacedRow>(`${withSlots(sql)} ORDER BY number DESC`, { numbers })
       return rows.map(toPlaced)
     },
   }
@@ -163,7 +163,7 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
-  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPlaces }
+  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withSlots }
   const values = { ...filter, skipped: filter.offset }
   const where = [...which, ...inState, ...from]
   const { items, total } = await readPage<PlacedRow>(db, listing, where, values, page, count())

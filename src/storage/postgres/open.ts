@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createIdSource } from '../../core/ids.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
-import type { JobNews, StartCommand, StartOutcome, Store } from '../../core/store.ts'
+import type { JobNotification, StartCommand, StartOutcome, Store } from '../../core/store.ts'
 import { addSwept, nothingSwept } from '../../core/jobs/sweep.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import { subscribe } from '../listening.ts'
@@ -18,17 +18,17 @@ import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
 import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './claims.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { claimDeliveries, createDeliveryReads, redeliver, reportDelivery } from './deliveries.ts'
-import { answerDuty, claimDuties } from './duties.ts'
+import { answerPendingWork, claimPendingWork } from './pending-work.ts'
 import { createJobReads, readPositions } from './jobs.ts'
 import { createKey, createKeyReads, ensureSigningKeys, recordKeyUses, revokeKey, rotateSigningKey } from './keys.ts'
 import { dropLead, readLead, takeLead } from './leaders.ts'
 import { describeUrl, prepareDatabase, toStartupError } from './migrate.ts'
-import { type News, openNews } from './news.ts'
+import { type Notifications, openNotifications } from './notifications.ts'
 import { createProviderStore } from './providers.ts'
 import { takeTokens } from './rates.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './retention.ts'
-import { type StartAnswer, startGenerations, withPlace } from './starts.ts'
-import { endLeases, findSweepDuties } from './sweeps.ts'
+import { type StartAnswer, startGenerations, withSlot } from './starts.ts'
+import { endLeases, findSweepSteps } from './sweeps.ts'
 import { runTogether } from './together.ts'
 import { createUpload, createUploadReads, deleteUpload } from './uploads.ts'
 import { createWebhookReads, createWebhookWrites } from './webhook-endpoints.ts'
@@ -72,11 +72,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
   await prepareDatabase(url, migrates)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
-  const news = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
+  const notifications = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
     await closeAll([db.close])
     throw toStartupError(error, describeUrl(url))
   })
-  const commands = createCommands(db, news, options)
+  const commands = createCommands(db, notifications, options)
   const { submit, ask, operate } = commands
   // The other connections stay free for everything else, however far lists walk.
   const { list, walk } = createReadTurns(Math.max(1, Math.floor(connections / 2)), maxQueuedReads)
@@ -93,7 +93,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 
   let closing: Promise<void> | null = null
-  const close = (): Promise<void> => (closing ??= closeAll([commands.close, leading.stop, news.close, db.close]))
+  const close = (): Promise<void> => (closing ??= closeAll([commands.close, leading.stop, notifications.close, db.close]))
 
   return {
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
@@ -138,19 +138,19 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     heartbeat: (beats, leaseMs) => submit((tx) => heartbeat(tx, beats, leaseMs)),
     saveCheckpoint: (...args) => submit((tx) => saveCheckpoint(tx, ...args)),
     showPreview: (...args) => submit((tx) => showPreview(tx, ...args)),
-    async claimDuties(limit, leaseMs) {
+    async claimPendingWork(limit, leaseMs) {
       const due = await db.row('SELECT 1 FROM upstream_duties WHERE due_at <= now_ms(:held) LIMIT 1')
-      return due === undefined ? [] : submit((tx) => claimDuties(tx, limit, leaseMs))
+      return due === undefined ? [] : submit((tx) => claimPendingWork(tx, limit, leaseMs))
     },
-    answerDuty: (duty, answer) => submit((tx) => answerDuty(tx, duty, answer)),
+    answerPendingWork: (pending, answer) => submit((tx) => answerPendingWork(tx, pending, answer)),
     finishJob: (jobId, token, outcome) => commands.finish({ jobId, token, outcome }),
     endLeases: (workers) => submit((tx) => endLeases(tx, workers)),
     lead: leading.lead,
-    needsSweep: async (terms) => (await findSweepDuties(db, terms)).length > 0,
+    needsSweep: async (terms) => (await findSweepSteps(db, terms)).length > 0,
     async sweep(command) {
       let swept = nothingSwept
-      for (const duty of await findSweepDuties(db, command))
-        swept = addSwept(swept, await submit((tx) => duty(tx, command)))
+      for (const step of await findSweepSteps(db, command))
+        swept = addSwept(swept, await submit((tx) => step(tx, command)))
       return swept
     },
     requestCancel: (...args) => ask((tx) => requestCancel(tx, ...args)),
@@ -185,8 +185,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
     recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),
     listAuditEntries: (accountId, page) => list(accountId, () => reads.listAuditEntries(accountId, page)),
-    onAct: (listener) => subscribe(news.actListeners, listener),
-    onNews: (listener) => subscribe(news.listeners, listener),
+    onAct: (listener) => subscribe(notifications.actListeners, listener),
+    onNotification: (listener) => subscribe(notifications.listeners, listener),
     nowMs: db.nowMs,
     writeDelayMs: commands.behindMs,
     check: () => within(checkMs, commands.check()),
@@ -196,13 +196,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 }
 
 /** Makes the first change and hears of the time. */
-async function begin(db: Database, listenUrl: string | null): Promise<News> {
+async function begin(db: Database, listenUrl: string | null): Promise<Notifications> {
   await db.rows(
     `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
   )
   // Every transaction hears of the time.
   await db.transact(async (tx) => tx.unchanged())
-  return openNews(db, listenUrl, randomUUID())
+  return openNotifications(db, listenUrl, randomUUID())
 }
 
 /** Closes parts one by one. Idle connections do not keep the process alive, but their end is awaited. */
@@ -213,7 +213,7 @@ async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> 
 }
 
 /** Runs commands, tells what they changed, and counts those that wait. */
-function createCommands(db: Database, news: News, options: PostgresOptions) {
+function createCommands(db: Database, notifications: Notifications, options: PostgresOptions) {
   const { maxQueueMs = Infinity, maxQueuedWrites = Infinity } = options
   let latestMs = 0
   const ids = createIdSource(() => latestMs, takeRandomBytes)
@@ -224,7 +224,7 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
 
   const run: Submit = async (command) => {
     const { result, changed, acted } = await db.transact(async (tx) => {
-      const changed: JobNews[] = []
+      const changed: JobNotification[] = []
       const acted: AuditEntry[] = []
       const result = await command({
         ...tx,
@@ -236,7 +236,7 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
       })
       return { result, changed, acted }
     })
-    news.tell(changed, acted)
+    notifications.tell(changed, acted)
     return result
   }
   async function track<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -289,7 +289,7 @@ async function startAll(db: Database, run: Submit, starts: readonly StartCommand
     const jobIds = answers.flatMap((answer) => ('job' in answer ? [answer.job.jobId] : []))
     return readPositions(db, jobIds)
   })
-  return answers.map((answer) => withPlace(answer, known))
+  return answers.map((answer) => withSlot(answer, known))
 }
 
 /** Only a process that may lead writes; the others read. */

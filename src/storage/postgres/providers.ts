@@ -5,7 +5,7 @@ import {
   type ProviderEntry,
   type ProviderStore,
 } from '@mediagen/engine/provider-share.ts'
-import { longestPauseMs, placeWaitMs } from '../provider-terms.ts'
+import { longestPauseMs, slotWaitMs } from '../provider-terms.ts'
 import type { Database, Transaction } from './connection.ts'
 import type { Submit, Writing } from './writing.ts'
 
@@ -44,7 +44,7 @@ async function enterProvider(
       'SELECT count(*) AS places FROM provider_places WHERE provider = :provider AND job_id <> :jobId',
       of,
     )
-    if ((taken?.places ?? 0) >= concurrency) return placeWaitMs
+    if ((taken?.places ?? 0) >= concurrency) return slotWaitMs
     tx.send(
       `INSERT INTO provider_places (provider, job_id, until) VALUES (:provider, :jobId, :until)
        ON CONFLICT (provider, job_id) DO UPDATE SET until = excluded.until`,

@@ -7,7 +7,7 @@ import { decideSettlement, type Ending, type SettlementWrites } from '../../core
 import { jobColumns, type JobState, selectStates } from '../job-rows.ts'
 import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { placedColumns, type PlacedRow, toPlaced } from './jobs.ts'
-import { dropDuty, learnLate, oweCancel, oweReconcile } from './upstream.ts'
+import { dropPendingWork, learnLate, oweCancel, oweReconcile } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
 /** What a job under review continues from. */
@@ -160,7 +160,7 @@ function requeue(
   found?: Found,
 ): Promise<PlacedRow | undefined> {
   const { checkpoint, afterLoss } = found ?? { checkpoint: null, afterLoss: null }
-  dropDuty(tx, number)
+  dropPendingWork(tx, number)
   tx.send(
     `UPDATE jobs SET status = 'queued', progress = 0, worker = NULL, lease_until = NULL, lost_runs = lost_runs + :spent, available_at = :availableAtMs,
        checkpoint = coalesce(:checkpoint, checkpoint), after_loss = coalesce(:afterLoss, after_loss), finished_at = NULL, error = NULL,
@@ -198,7 +198,7 @@ function settle(tx: Writing, { accounts, shares }: LockedJobs, job: JobState, en
   const share = job.status === 'queued' ? shareOf(shares, model, accountId) : null
   const writes = decideSettlement({ job, account, share }, end, nowMs)
   const { postings, finish, status } = writes
-  if (job.status === 'needs_review') dropDuty(tx, number)
+  if (job.status === 'needs_review') dropPendingWork(tx, number)
   if (status !== 'succeeded') oweCancel(tx, number, nowMs)
   // The next end of a job of this account begins where this one leaves the balance.
   const after = postings.at(-1)?.after

@@ -78,7 +78,7 @@ export async function startGenerations(
   // Balances and counts are changed as the starts are decided, entries are numbered as they are written.
   const answers = commands.map((command, index) => orError(() => startOne(command, numbers[index]?.number ?? 0)))
   const made = [...started.values()]
-  if (made.length === 0) return { answers, places: noPlaces }
+  if (made.length === 0) return { answers, places: noSlots }
   write(tx, made, accounts, shares, nowMs)
   const jobIds = made.map(({ job }) => job.jobId)
   const places = readPositions(tx, jobIds)
@@ -87,10 +87,10 @@ export async function startGenerations(
   return { answers, places }
 }
 
-const noPlaces = Promise.resolve(new Map<string, number>())
+const noSlots = Promise.resolve(new Map<string, number>())
 
 /** The job of an outcome with its place; the last one when it is not known. */
-export function withPlace(answer: StartAnswer, places: ReadonlyMap<string, number>): StartAnswer {
+export function withSlot(answer: StartAnswer, places: ReadonlyMap<string, number>): StartAnswer {
   if (answer instanceof Error || !('job' in answer) || answer.job.queuePosition !== null) return answer
   if (answer.job.status !== 'queued') return answer
   return { ...answer, job: { ...answer.job, queuePosition: places.get(answer.job.jobId) ?? lastQueuePosition } }

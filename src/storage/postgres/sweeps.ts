@@ -20,7 +20,7 @@ const stale = "status = 'needs_review' AND finished_at <= :now::bigint - :review
 const ready = `available_at IS NOT NULL AND (available_at <= :now OR available_at > :now::bigint + ${longestBackoffMs})`
 
 /** The duties of a sweep: what they look for, and what they do; each is a transaction of its own. */
-const duties = {
+const steps = {
   lost: { found: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`], sweep: sweepLost },
   deadlines: { found: [`jobs WHERE ${passed}`], sweep: sweepDeadlines },
   reviews: { found: [`jobs WHERE ${stale}`], sweep: sweepReviews },
@@ -29,23 +29,23 @@ const duties = {
 }
 
 /** A duty, as a command. */
-export type SweepDuty = (tx: Writing, command: SweepCommand) => Promise<SweepOutcome>
+export type SweepStep = (tx: Writing, command: SweepCommand) => Promise<SweepOutcome>
 
 /** Finds the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
-export async function findSweepDuties(
+export async function findSweepSteps(
   db: Pick<Database, 'row' | 'hear'>,
   { leaseMs, reviewMs }: SweepTerms,
-): Promise<SweepDuty[]> {
+): Promise<SweepStep[]> {
   const exists = (found: readonly string[]): string =>
     found
       .map((rows) => `EXISTS (SELECT 1 FROM ${rows.replaceAll(/:now\b(?:::bigint)?/g, '(SELECT now FROM t)')})`)
       .join(' OR ')
-  const columns = Object.entries(duties).map(([duty, { found }]) => `${exists(found)} AS ${duty}`)
+  const columns = Object.entries(steps).map(([step, { found }]) => `${exists(found)} AS ${step}`)
   const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT (SELECT now FROM t) AS now, ${columns.join(', ')}`
   const askedMs = performance.now()
   const found = await db.row<{ now: number } & Record<string, unknown>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
   if (found) db.hear(found.now, askedMs)
-  return Object.entries(duties).flatMap(([duty, { sweep }]) => (found?.[duty] === true ? [sweep] : []))
+  return Object.entries(steps).flatMap(([step, { sweep }]) => (found?.[step] === true ? [sweep] : []))
 }
 
 /** Ends the leases of dead processes. */

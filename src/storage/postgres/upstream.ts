@@ -61,6 +61,6 @@ export function learnLate({ send }: Writing, number: number, checkpoint: string,
   )
 }
 
-export function dropDuty({ send }: Writing, number: number): void {
+export function dropPendingWork({ send }: Writing, number: number): void {
   send('DELETE FROM upstream_duties WHERE job_number = :number', { number })
 }

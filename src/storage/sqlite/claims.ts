@@ -9,7 +9,7 @@ import { jobColumns, toJob, toRunState, type JobRow, type JobState } from '../jo
 import { createJobFinder } from './jobs.ts'
 import { createQueueShares, type QueueShares } from './queue-shares.ts'
 import { createRunEnds } from './run-ends.ts'
-import { createDuties, createUpstreamRuns } from './upstream.ts'
+import { createPendingWork, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
 // Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a place.
@@ -185,7 +185,7 @@ function createCheckpoints(writing: Writing): (jobId: string, token: number, sav
 /** Uses the report of an abandoned run about its submission: the job under review continues, or the submission is to be canceled. */
 function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow) => void {
   const upstreamRuns = createUpstreamRuns(writing)
-  const duties = createDuties(writing)
+  const pendingWork = createPendingWork(writing)
   const endRun = createRunEnds(writing)
   return (job, saved) => {
     const { upstream } = saved
@@ -194,7 +194,7 @@ function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow)
     upstreamRuns.record(job.number, upstream)
     const end = decideReconciled(toRunState(job), saved, writing.nowMs())
     if (end) endRun(job, end, saved)
-    else if (job.status !== 'needs_review' && job.status !== 'succeeded') duties.learn(job.number, saved.checkpoint)
+    else if (job.status !== 'needs_review' && job.status !== 'succeeded') pendingWork.learn(job.number, saved.checkpoint)
   }
 }
 

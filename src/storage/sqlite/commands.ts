@@ -7,7 +7,7 @@ import { createLeaderCommands } from './leaders.ts'
 import { createKeyCommands } from './keys.ts'
 import { createSigningKeyCommands } from './signing-keys.ts'
 import { createStartCommands } from './starts.ts'
-import { createDutyCommands } from './duties.ts'
+import { createPendingWorkCommands } from './pending-work.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhook-endpoints.ts'
 import { createProviderCommands } from './providers.ts'
@@ -31,7 +31,7 @@ export function createCommands(writing: Writing) {
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
     ...createLeaderCommands(writing),
-    ...createDutyCommands(writing),
+    ...createPendingWorkCommands(writing),
     ...createUploadCommands(writing),
     ...createProviderCommands(writing),
     ...createRetentionCommands(writing),

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import { StartupError } from '../../core/errors.ts'
-import type { JobNews, NewsListener } from '../../core/store.ts'
+import type { JobNotification, NotificationListener } from '../../core/store.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Failure, SentAnswer } from './batch.ts'
 import type { Call, CommandName, Commands } from './commands.ts'
@@ -25,7 +25,7 @@ export type FromWriter =
   | {
       readonly kind: 'answers'
       readonly answers: readonly SentAnswer[]
-      readonly changed: readonly JobNews[]
+      readonly changed: readonly JobNotification[]
       readonly acted: readonly AuditEntry[]
     }
 
@@ -39,7 +39,7 @@ export interface WriterOptions {
 
 /** Callbacks for each answered group of commands, and for changes by other processes. */
 export interface CommitListener {
-  readonly onNews: NewsListener
+  readonly onNotification: NotificationListener
   onActs(entries: readonly AuditEntry[]): void
 }
 
@@ -149,7 +149,7 @@ function createGroupCommit(
   }
 
   worker.on('message', (message: FromWriter) => {
-    if (message.kind === 'elsewhere') listener.onNews(null)
+    if (message.kind === 'elsewhere') listener.onNotification(null)
     if (message.kind !== 'answers') return
     for (const answer of message.answers) {
       const waiter = takeWaiter(answer.id)
@@ -159,7 +159,7 @@ function createGroupCommit(
     // All commands of a group are answered together.
     const answeredId = message.answers.at(-1)?.id ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
-    if (message.changed.length > 0) listener.onNews(message.changed)
+    if (message.changed.length > 0) listener.onNotification(message.changed)
     if (message.acted.length > 0) listener.onActs(message.acted)
   })
   worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))

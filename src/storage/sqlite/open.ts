@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { ClaimedJob, UsagePrice } from '../../core/jobs/job.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
-import type { NewsListener, Store } from '../../core/store.ts'
+import type { NotificationListener, Store } from '../../core/store.ts'
 import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/jobs/sweep.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
@@ -21,7 +21,7 @@ import { toSigningKey } from './signing-keys.ts'
 import { type StartAnswer, toPlacedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
 import { ownThreads, type Threads } from './threads.ts'
-import { createDueDutyRead } from './upstream.ts'
+import { createDuePendingWorkRead } from './upstream.ts'
 
 const checkMs = 1000
 // One is read by the thread of lists, and one is on its way there.
@@ -55,10 +55,10 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, threads = ownThreads, clock = systemClock, maxQueueMs = Infinity, name = randomUUID() } = options
   const { migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
-  const listeners = new Set<NewsListener>()
+  const listeners = new Set<NotificationListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
-    onNews: (jobs: Parameters<NewsListener>[0]) => listeners.forEach((listener) => listener(jobs)),
+    onNotification: (jobs: Parameters<NotificationListener>[0]) => listeners.forEach((listener) => listener(jobs)),
     onActs(entries: readonly AuditEntry[]) {
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
@@ -68,7 +68,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const reads = createReads(reader, () => clock.nowMs())
   const long = createLongReads(path, clock, threads.startReader)
   const listWaitingModels = createWaitingModels(reader)
-  const hasDueDuty = createDueDutyRead(reader)
+  const hasDuePendingWork = createDuePendingWorkRead(reader)
 
   const leading = createLeading(writer, reads, name)
   const ask = submitInTime(writer, maxQueuedWrites, maxQueueMs)
@@ -132,15 +132,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     saveCheckpoint: (jobId, token, saved) =>
       writer.submit('saveCheckpoint', jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) }),
     showPreview: (jobId, token, key) => writer.submit('showPreview', jobId, token, key),
-    claimDuties: async (most, ms) => (hasDueDuty(clock.nowMs()) ? writer.submit('claimDuties', most, ms) : []),
-    answerDuty: (duty, answer) => writer.submit('answerDuty', duty, answer),
+    claimPendingWork: async (most, ms) => (hasDuePendingWork(clock.nowMs()) ? writer.submit('claimPendingWork', most, ms) : []),
+    answerPendingWork: (pending, answer) => writer.submit('answerPendingWork', pending, answer),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)
       return job && reads.place(job)
     },
     endLeases: (workers) => writer.submit('endLeases', workers),
     lead: leading.lead,
-    needsSweep: async (terms) => reads.findSweepDuties(terms).length > 0,
+    needsSweep: async (terms) => reads.findSweepSteps(terms).length > 0,
     sweep: (command) => sweep(writer, reads, command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     deleteJob: (accountId, jobId) => ask('deleteJob', accountId, jobId),
@@ -174,7 +174,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     recordAct: (draft, by) => operate('recordAct', draft, by),
     onAct: (listener) => subscribe(actListeners, listener),
 
-    onNews: (listener) => subscribe(listeners, listener),
+    onNotification: (listener) => subscribe(listeners, listener),
     nowMs: () => clock.nowMs(),
     writeDelayMs: () => writer.behindMs(),
     check: () => within(checkMs, operate('check')),
@@ -208,11 +208,11 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
 /** Does one duty after the other, where there is something to do; what was submitted meanwhile comes between them. */
 async function sweep(
   writer: GroupCommit,
-  reads: Pick<Reads, 'findSweepDuties'>,
+  reads: Pick<Reads, 'findSweepSteps'>,
   command: SweepCommand,
 ): Promise<SweepOutcome> {
   let swept = nothingSwept
-  for (const duty of reads.findSweepDuties(command)) swept = addSwept(swept, await writer.submit(duty, command))
+  for (const step of reads.findSweepSteps(command)) swept = addSwept(swept, await writer.submit(step, command))
   return swept
 }
 

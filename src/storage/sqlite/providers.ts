@@ -1,6 +1,6 @@
 // Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
 import { type FoundSubmission, longestAnswerMs, type ProviderEntry } from '@mediagen/engine/provider-share.ts'
-import { longestPauseMs, placeWaitMs } from '../provider-terms.ts'
+import { longestPauseMs, slotWaitMs } from '../provider-terms.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -57,7 +57,7 @@ export function createProviderCommands({ db, nowMs }: Writing) {
       if (waitMs > 0) return waitMs
       if (concurrency !== null) {
         expire.run(provider, now)
-        if ((count.get(provider, jobId) ?? 0) >= concurrency) return placeWaitMs
+        if ((count.get(provider, jobId) ?? 0) >= concurrency) return slotWaitMs
         take.run(provider, jobId, now + longestMs)
       }
       if (perMinute !== null) setPace.run(provider, now + Math.ceil(60_000 / perMinute))

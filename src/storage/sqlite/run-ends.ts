@@ -4,7 +4,7 @@ import type { Job } from '../../core/jobs/job.ts'
 import type { RunEnd } from '../../core/jobs/run-end.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createSettlement } from './settlement.ts'
-import { createDuties } from './upstream.ts'
+import { createPendingWork } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
 /** What a job under review continues from. */
@@ -18,7 +18,7 @@ export interface Found {
 export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, found?: Found) => Job {
   const { db, nowMs, changed } = writing
   const settleJob = createSettlement(writing)
-  const duties = createDuties(writing)
+  const pendingWork = createPendingWork(writing)
   const requeue = db.prepare<[number, number | null, string | null, string | null, number], JobRow>(
     `UPDATE jobs SET status = 'queued', progress = 0, worker = NULL, lease_until = NULL, lost_runs = lost_runs + ?, available_at = ?,
        checkpoint = coalesce(?, checkpoint), after_loss = coalesce(?, after_loss), finished_at = NULL, error = NULL, preview_key = NULL, sequence = sequence + 1
@@ -36,12 +36,12 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
     found?: Found,
   ): JobRow | undefined {
     if (end.status === 'queued') {
-      duties.drop(job.number)
+      pendingWork.drop(job.number)
       const { checkpoint = null, afterLoss = null } = found ?? {}
       return requeue.get(end.spent ? 1 : 0, end.availableAtMs, checkpoint, afterLoss, job.number)
     }
     const { error, outputs } = end
-    if (!outputs) duties.oweReconcile(job.number)
+    if (!outputs) pendingWork.oweReconcile(job.number)
     return review.get(nowMs(), JSON.stringify(error), outputs ? JSON.stringify(outputs) : null, job.number)
   }
 
@@ -49,7 +49,7 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
     if (end.status !== 'queued' && end.status !== 'needs_review') {
       const settled = settleJob(job, end)
       // It was found too late to go on: what is to be ended elsewhere has a name now.
-      if (found) duties.learn(job.number, found.checkpoint)
+      if (found) pendingWork.learn(job.number, found.checkpoint)
       return settled
     }
     const row = move(job, end, found)

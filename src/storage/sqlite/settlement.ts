@@ -5,7 +5,7 @@ import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
-import { createDuties } from './upstream.ts'
+import { createPendingWork } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
 /** Creates the only function that ends jobs. */
@@ -14,7 +14,7 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
   const findAccount = createAccountFinder(db)
   const { post } = createLedgerWriter(writing)
   const shares = createQueueShares(db)
-  const duties = createDuties(writing)
+  const pendingWork = createPendingWork(writing)
   const write = db.prepare<(string | number | null)[], JobRow>(
     `UPDATE jobs SET status = ?, progress = ?, credits_charged = ?, credits_released = ?, outputs = coalesce(?, outputs), error = ?,
        finished_at = ?, lost_runs = lost_runs + ?, checkpoint = NULL, preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL,
@@ -27,8 +27,8 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
     const share = job.status === 'queued' ? shares.read(job.model, job.accountId) : null
     const writes = decideSettlement({ job, account, share }, end, nowMs())
     const { status, progress, charged, released, outputs, error, finishedAtMs, spentRuns, postings, finish } = writes
-    if (job.status === 'needs_review') duties.drop(job.number)
-    if (status !== 'succeeded') duties.oweCancel(job.number)
+    if (job.status === 'needs_review') pendingWork.drop(job.number)
+    if (status !== 'succeeded') pendingWork.oweCancel(job.number)
     const [outputsText, errorText] = [outputs && JSON.stringify(outputs), error && JSON.stringify(error)]
     const row = write.get(
       status,

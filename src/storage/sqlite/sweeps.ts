@@ -19,7 +19,7 @@ const stale = "status = 'needs_review' AND finished_at <= :oldestReview"
 const ready = 'available_at IS NOT NULL AND (available_at <= :now OR available_at > :latestRetry)'
 
 /** The duties of a sweep, with what they look for; each is a command, so that others come between them. */
-const duties = {
+const steps = {
   sweepLost: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`],
   sweepDeadlines: [`jobs WHERE ${passed}`],
   sweepReviews: [`jobs WHERE ${stale}`],
@@ -27,17 +27,17 @@ const duties = {
   sweepDeliveries: deliveriesToSweep,
 }
 
-type Duty = keyof typeof duties
-export const sweepDuties = Object.keys(duties) as Duty[]
+type SweepStep = keyof typeof steps
+export const sweepSteps = Object.keys(steps) as SweepStep[]
 
 /** Creates the read of the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
 export function createSweepReads(db: Connection, nowMs: () => number) {
-  const columns = Object.entries(duties).map(
-    ([duty, found]) => `${found.map((rows) => `EXISTS (SELECT 1 FROM ${rows})`).join(' OR ')} AS ${duty}`,
+  const columns = Object.entries(steps).map(
+    ([step, found]) => `${found.map((rows) => `EXISTS (SELECT 1 FROM ${rows})`).join(' OR ')} AS ${step}`,
   )
-  const find = db.prepare<object, Record<Duty, 0 | 1>>(`SELECT ${columns.join(', ')}`)
+  const find = db.prepare<object, Record<SweepStep, 0 | 1>>(`SELECT ${columns.join(', ')}`)
   return {
-    findSweepDuties({ leaseMs, reviewMs }: SweepTerms): Duty[] {
+    findSweepSteps({ leaseMs, reviewMs }: SweepTerms): SweepStep[] {
       const now = nowMs()
       const found = find.get({
         now,
@@ -46,7 +46,7 @@ export function createSweepReads(db: Connection, nowMs: () => number) {
         latestRetry: now + longestBackoffMs,
         oldestDelivery: now - keptDeliveryMs,
       })
-      return sweepDuties.filter((duty) => found?.[duty] === 1)
+      return sweepSteps.filter((step) => found?.[step] === 1)
     },
   }
 }

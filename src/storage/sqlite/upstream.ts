@@ -2,7 +2,7 @@
 // whose jobs have ended.
 import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { RecordedUpstreamRun } from '../../core/jobs/job.ts'
-import type { Duty } from '../../core/store.ts'
+import type { PendingWork } from '../../core/store.ts'
 import { toUpstreamRun, upstreamColumns, type UpstreamRow } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
@@ -38,7 +38,7 @@ export function createUpstreamRuns({ db, nowMs }: Writing) {
 }
 
 /** Creates the list of the questions to other servers. */
-export function createDuties({ db, nowMs }: Writing) {
+export function createPendingWork({ db, nowMs }: Writing) {
   const openRun = 'SELECT 1 FROM upstream_runs WHERE job_number = :number AND ended_at IS NULL'
   const owe = db.prepare<{ number: number; nowMs: number }>(
     `INSERT OR REPLACE INTO upstream_duties (job_number, kind, checkpoint, fence, owed_at, due_at)
@@ -56,7 +56,7 @@ export function createDuties({ db, nowMs }: Writing) {
   const drop = db.prepare<[number]>('DELETE FROM upstream_duties WHERE job_number = ?')
   const claim = db.prepare<
     [number, number, number],
-    { jobNumber: number } & Pick<Duty, 'kind' | 'fence' | 'attempts'> & { owedAt: number }
+    { jobNumber: number } & Pick<PendingWork, 'kind' | 'fence' | 'attempts'> & { owedAt: number }
   >(
     `UPDATE upstream_duties SET due_at = ?, attempts = attempts + 1
      WHERE job_number IN (SELECT job_number FROM upstream_duties WHERE due_at <= ? ORDER BY due_at LIMIT ?)
@@ -80,15 +80,15 @@ export function createDuties({ db, nowMs }: Writing) {
     /** Records what an abandoned run learned about a submission after its job had ended. */
     learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
     drop: (number: number): void => void drop.run(number),
-    claim(limit: number, leaseMs: number): readonly Duty[] {
-      return claim.all(nowMs() + leaseMs, nowMs(), limit).flatMap(({ jobNumber, owedAt, ...duty }) => {
+    claim(limit: number, leaseMs: number): readonly PendingWork[] {
+      return claim.all(nowMs() + leaseMs, nowMs(), limit).flatMap(({ jobNumber, owedAt, ...pending }) => {
         const job = find.get(jobNumber)
         if (!job) return []
         const checkpoint = job.checkpoint === null ? null : (JSON.parse(job.checkpoint) as JsonValue)
-        return [{ ...duty, ...job, checkpoint, ageMs: Math.max(0, nowMs() - owedAt) }]
+        return [{ ...pending, ...job, checkpoint, ageMs: Math.max(0, nowMs() - owedAt) }]
       })
     },
-    isCurrent: (number: number, { fence, attempts }: Duty): boolean =>
+    isCurrent: (number: number, { fence, attempts }: PendingWork): boolean =>
       isCurrent.get(number, fence, attempts) !== undefined,
     postpone: (number: number, waitMs: number): void => void postpone.run(nowMs() + waitMs, number),
   }
@@ -103,7 +103,7 @@ export function createUpstreamReads(db: Connection): (jobNumber: number) => read
 }
 
 /** Creates the check whether a question to another server is due: cheap, because it runs often. */
-export function createDueDutyRead(db: Connection): (nowMs: number) => boolean {
+export function createDuePendingWorkRead(db: Connection): (nowMs: number) => boolean {
   const find = db.prepare<[number], 1>('SELECT 1 FROM upstream_duties WHERE due_at <= ? LIMIT 1').pluck()
   return (nowMs) => find.get(nowMs) !== undefined
 }

@@ -3,7 +3,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { StartupError } from '../../core/errors.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { createIdSource } from '../../core/ids.ts'
-import type { JobNews } from '../../core/store.ts'
+import type { JobNotification } from '../../core/store.ts'
 import { type Answer, createBatchRunner, type SentAnswer, toFailure } from './batch.ts'
 import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
@@ -19,7 +19,7 @@ const lookMs = 250
 /** What a command answered and changed. */
 interface Done {
   readonly value: unknown
-  readonly changes: readonly JobNews[]
+  readonly changes: readonly JobNotification[]
   readonly acts: readonly AuditEntry[]
 }
 
@@ -44,7 +44,7 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
 
 function serve(db: Connection, port: MessagePort): void {
   let nowMs = 0
-  let changes: JobNews[] = []
+  let changes: JobNotification[] = []
   let acts: AuditEntry[] = []
   const clock = () => nowMs
   const commands = createCommands({
@@ -71,7 +71,7 @@ function serve(db: Connection, port: MessagePort): void {
       submissions.map((call) => () => execute([call])[0]),
       () => execute(submissions),
     )
-    const changed: JobNews[] = []
+    const changed: JobNotification[] = []
     const acted: AuditEntry[] = []
     const sent = submissions.map(({ id }, index): SentAnswer => {
       const answer = answers[index] as Answer

@@ -15,7 +15,7 @@ const withUrls = { task: 'image', model: 'flux', defaults: { response_format: 'u
 const submission = /^POST .*predictions$/
 
 /** A throttle with room for all, and the jobs that it counts. */
-function createPlaces(): { readonly held: Set<string>; readonly throttle: Throttle } {
+function createSlots(): { readonly held: Set<string>; readonly throttle: Throttle } {
   const held = new Set<string>()
   const throttle: Throttle = {
     enter: async (_, jobId) => void held.add(jobId),
@@ -34,7 +34,7 @@ async function startReplicate(settings: Partial<Parameters<typeof createFakeRepl
   const clock = createFastClock()
   const fake = createFakeReplicate({ nowMs: clock.nowMs, ...settings })
   const served = await serveFake(fake, faults)
-  const places = createPlaces()
+  const places = createSlots()
   const engine = openRemote('replicate', secrets, { ...clock, throttle: places.throttle })
   const model = { model: 'acme/picture', timeout_seconds: 60 }
   return {
@@ -109,7 +109,7 @@ describe('a place at a provider is free', () => {
   test('when a blocking success cannot be fetched', async () => {
     const clock = createFastClock()
     await using served = await serveFake(createFakeOpenai({ nowMs: clock.nowMs, answersUrls: true }))
-    const { held, throttle } = createPlaces()
+    const { held, throttle } = createSlots()
     await using engine = openRemote('openai', secrets, { ...clock, throttle })
     await using run = await startKeptRun()
     run.download = () => Promise.reject(new EngineError('output_unavailable', 'it is too large'))
@@ -128,7 +128,7 @@ describe('a place at a provider is free', () => {
   })
 
   test.each(['cancel', 'reconcile'] as const)('once a %s finds that a free run was never submitted', async (ask) => {
-    const { held, throttle } = createPlaces()
+    const { held, throttle } = createSlots()
     await using engine = openRemote('sd-server', {}, { throttle })
     await using served = await serveFake({ answer: () => ({ status: 200, json: {} }) })
     const spec = toSpec('sd-server', served.origin)
@@ -176,7 +176,7 @@ describe('a success that was paid is delivered', () => {
     ['EMFILE', 1],
     ['ENOSPC', 4],
   ])('also if no file can be made at first (%s)', async (code, failures) => {
-    await using remote = await startOpenai(createPlaces().throttle)
+    await using remote = await startOpenai(createSlots().throttle)
     await using run = await startKeptRun()
     const { folder } = run
     let opened = 0
@@ -189,7 +189,7 @@ describe('a success that was paid is delivered', () => {
   })
 
   test('as long as the time of its model lasts, and is given up for good then', async () => {
-    await using remote = await startOpenai(createPlaces().throttle)
+    await using remote = await startOpenai(createSlots().throttle)
     await using run = await startKeptRun()
     run.folder = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC', syscall: 'mkdir' }))
     const end = await outcomeOf(remote.engine.run(remote.spec, run))

@@ -61,7 +61,7 @@ async function hasNode(connection: Connection, type: string): Promise<boolean> {
 }
 
 /** A map from fields of the input to places in the workflow; without one, nothing is put in. */
-function toPlaces({ inputs }: RemoteSpec): [field: string, pointer: string][] {
+function toSlots({ inputs }: RemoteSpec): [field: string, pointer: string][] {
   return Object.entries((inputs ?? {}) as Record<string, string>)
 }
 
@@ -91,7 +91,7 @@ function findFault(spec: RemoteSpec): { field: string; words: string } | null {
   const isNode = (node: JsonValue): boolean => isObject(node) && typeof node['class_type'] === 'string'
   if (!isObject(workflow) || !Object.values(workflow).every(isNode))
     return { field: 'workflow', words: 'must be a workflow in API format ("Export (API)" in ComfyUI)' }
-  for (const [field, pointer] of toPlaces(spec))
+  for (const [field, pointer] of toSlots(spec))
     if (!setPointer(workflow, pointer, null))
       return { field: `inputs.${field}`, words: `points to ${pointer}, which the workflow does not have` }
   return null
@@ -104,7 +104,7 @@ async function prepare(preparation: Preparation): Promise<JsonObject> {
   const input = await completeInput(preparation, (path) =>
     upload(connection, path, `${uuid}-${files++}${extname(path)}`),
   )
-  for (const [field, pointer] of toPlaces(spec)) {
+  for (const [field, pointer] of toSlots(spec)) {
     const value = input[field]
     if (value !== undefined) setPointer(workflow, pointer, value)
   }

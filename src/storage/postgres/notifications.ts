@@ -3,7 +3,7 @@
 import { Client } from 'pg'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { StartupError } from '../../core/errors.ts'
-import type { JobNews, NewsListener } from '../../core/store.ts'
+import type { JobNotification, NotificationListener } from '../../core/store.ts'
 import { type Database, toClientConfig } from './connection.ts'
 
 const channel = 'mediagen_news'
@@ -20,11 +20,11 @@ const queuedMark = '+'
 const proofMs = 3000
 
 /** News of a store. */
-export interface News {
-  readonly listeners: Set<NewsListener>
+export interface Notifications {
+  readonly listeners: Set<NotificationListener>
   readonly actListeners: Set<(entry: AuditEntry) => void>
   /** Tells what a transaction has changed, once it is durable. */
-  tell(jobs: readonly JobNews[], acts: readonly AuditEntry[]): void
+  tell(jobs: readonly JobNotification[], acts: readonly AuditEntry[]): void
   close(): Promise<void>
 }
 
@@ -34,9 +34,9 @@ export interface News {
  * @param name of this process: its own news are not told twice
  * @throws StartupError when no news come from there
  */
-export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | null, name: string): Promise<News> {
-  const listeners = new Set<NewsListener>()
-  const tellHere: NewsListener = (jobs) => {
+export async function openNotifications(db: Pick<Database, 'rows'>, listenUrl: string | null, name: string): Promise<Notifications> {
+  const listeners = new Set<NotificationListener>()
+  const tellHere: NotificationListener = (jobs) => {
     for (const listener of listeners) listener(jobs)
   }
   const notify = async (ids: string): Promise<void> => {
@@ -80,7 +80,7 @@ export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | n
 }
 
 /** @param ring makes a sound that must be heard @throws StartupError */
-async function listen(url: string, name: string, tell: NewsListener, ring: () => Promise<void>) {
+async function listen(url: string, name: string, tell: NotificationListener, ring: () => Promise<void>) {
   let closed = false
   let client: Client
   let timer: NodeJS.Timeout | undefined
@@ -103,7 +103,7 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
     mine.on('notification', ({ payload = '' }) => {
       const [from, ids = ''] = payload.split(' ')
       if (from === name) return heard.resolve(true)
-      tell(ids === '' ? null : ids.split(',').map(toNews))
+      tell(ids === '' ? null : ids.split(',').map(toNotification))
     })
     try {
       await mine.connect()
@@ -138,7 +138,7 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
   )
 }
 
-function toNews(told: string): JobNews {
+function toNotification(told: string): JobNotification {
   const queued = told.startsWith(queuedMark)
   return { jobId: queued ? told.slice(queuedMark.length) : told, job: null, queued }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createHome, type Home, succeedDead } from '../../src/runner/home.ts'
+import { createWorkerDirectory, type WorkerDirectory, succeedDead } from '../../src/runner/worker-directory.ts'
 import { awaitFile } from '../test-app.ts'
 
 let folder: string
@@ -23,15 +23,15 @@ const layOut = () => ({
 const nameOf = (letter: string): string => `worker_${letter.repeat(26)}`
 const log = pino({ level: 'silent' })
 
-function openHome(letter: string): Home {
-  const home = createHome(layOut(), nameOf(letter))
+function openHome(letter: string): WorkerDirectory {
+  const home = createWorkerDirectory(layOut(), nameOf(letter))
   home.open()
   return home
 }
 
 /** Another process that lives in a home until it is killed. */
 async function spawnHome(letter: string) {
-  const home = JSON.stringify(new URL('../../src/runner/home.ts', import.meta.url).href)
+  const home = JSON.stringify(new URL('../../src/runner/worker-directory.ts', import.meta.url).href)
   const code = `import { createHome } from ${home}
     createHome(${JSON.stringify(layOut())}, '${nameOf(letter)}').open()
     setInterval(() => {}, 1000)`
@@ -66,7 +66,7 @@ test('a process that cannot look whether it is alone keeps what it knew', () => 
 })
 
 test('a home that was never opened leaves nothing', () => {
-  createHome(layOut(), nameOf('a')).leave()
+  createWorkerDirectory(layOut(), nameOf('a')).leave()
   expect(readdirSync(folder)).toEqual([])
 })
 

@@ -9,13 +9,13 @@ export interface LineLog {
 }
 
 /** Logs one refusal, or only counts it. All doors of a process share one log. */
-export type StrangerLog = (line: { readonly code: string; readonly [name: string]: unknown }, message: string) => void
+export type UnauthenticatedLog = (line: { readonly code: string; readonly [name: string]: unknown }, message: string) => void
 
 /**
  * Creates the log.
  * @param linesPerSecond lines logged in full each second; the rest is summed up in one line at its end, by error code
  */
-export function createStrangerLog(log: LineLog, linesPerSecond: number): StrangerLog {
+export function createUnauthenticatedLog(log: LineLog, linesPerSecond: number): UnauthenticatedLog {
   let told = 0
   let untold = new Map<string, number>()
   let window: NodeJS.Timeout | undefined

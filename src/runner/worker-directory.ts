@@ -8,7 +8,7 @@ import type { Store } from '../core/store.ts'
 import { createLock, type FileLock, seizeLock } from './file-lock.ts'
 
 /** The folders in which every process has one of its own. */
-export interface HomeFolders {
+export interface WorkerDirectoryFolders {
   readonly locks: string
   /** Of runs. */
   readonly work: string
@@ -17,7 +17,7 @@ export interface HomeFolders {
 }
 
 /** The home of this process. */
-export interface Home {
+export interface WorkerDirectory {
   /** Names this process in records. */
   readonly name: string
   readonly work: string
@@ -28,7 +28,7 @@ export interface Home {
    * Processes that died without leaving their homes, as far as no other process is seeing to them. Whoever asks ends what
    * they held, then clears their homes.
    */
-  findDead(): DeadHomes
+  findDead(): DeadWorkers
   /** Whether no other process is known to live in this data directory. */
   isAlone(): boolean
   /** Removes the folders; what uses them has ended. */
@@ -36,7 +36,7 @@ export interface Home {
 }
 
 /** Homes of dead processes. */
-export interface DeadHomes {
+export interface DeadWorkers {
   readonly names: readonly string[]
   /** Removes what is left of them. */
   clear(): void
@@ -48,7 +48,7 @@ export interface DeadHomes {
  * Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their homes.
  * If the store cannot do that now, the leases run out, and the next start clears the homes.
  */
-export async function succeedDead(home: Home, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
+export async function succeedDead(home: WorkerDirectory, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
   const dead = home.findDead()
   const { names: workers } = dead
   try {
@@ -61,10 +61,10 @@ export async function succeedDead(home: Home, store: Pick<Store, 'endLeases'>, l
   dead.clear()
 }
 
-const isHome = (name: string): boolean => isId('worker', name)
+const isWorkerDirectory = (name: string): boolean => isId('worker', name)
 
 /** Creates a home. @param name a new id of a worker */
-export function createHome(folders: HomeFolders, name: string): Home {
+export function createWorkerDirectory(folders: WorkerDirectoryFolders, name: string): WorkerDirectory {
   let lock: FileLock | null = null
   let alone = false
   const parents = [folders.work, folders.processes]
@@ -83,8 +83,8 @@ export function createHome(folders: HomeFolders, name: string): Home {
     findDead() {
       // Folders first: a lock is made before them and removed after them, so a folder without a lock has no owner.
       const found = parents.flatMap((parent) => readdirSync(parent))
-      const locked = readdirSync(folders.locks).filter(isHome)
-      const ownerless = found.filter((entry) => isHome(entry) && !locked.includes(entry))
+      const locked = readdirSync(folders.locks).filter(isWorkerDirectory)
+      const ownerless = found.filter((entry) => isWorkerDirectory(entry) && !locked.includes(entry))
       const dead = new Map<string, FileLock>()
       for (const entry of locked) {
         const seized = entry === name ? null : seizeLock(join(folders.locks, entry))
@@ -106,7 +106,7 @@ export function createHome(folders: HomeFolders, name: string): Home {
     },
     isAlone() {
       try {
-        alone = readdirSync(folders.locks).every((entry) => entry === name || !isHome(entry))
+        alone = readdirSync(folders.locks).every((entry) => entry === name || !isWorkerDirectory(entry))
       } catch {
         // For example, no file descriptor is free: the last answer stands.
       }
@@ -124,7 +124,7 @@ export function createHome(folders: HomeFolders, name: string): Home {
 export function isInhabited(locks: string): boolean {
   if (!existsSync(locks)) return false
   return readdirSync(locks)
-    .filter(isHome)
+    .filter(isWorkerDirectory)
     .map((entry) => join(locks, entry))
     .some((path) => {
       const seized = seizeLock(path)

@@ -1,13 +1,13 @@
 // Bounds what stays open for long: a number for each owner, and a number in total.
 
 /** Bounds of places. */
-export interface PlaceBounds {
+export interface SlotBounds {
   readonly perOwner: number
   readonly inAll: number
 }
 
 /** Places of one kind. */
-export interface Places {
+export interface Slots {
   /**
    * Takes a place. Returns the function that gives it back (call it once), or the bound that was reached.
    * @param owner who takes it, such as an account or an address; null if only the number in total counts
@@ -18,7 +18,7 @@ export interface Places {
 }
 
 /** Creates places, all of them free. */
-export function createPlaces(bounds: PlaceBounds): Places {
+export function createSlots(bounds: SlotBounds): Slots {
   const byOwner = new Map<string, number>()
   let taken = 0
 

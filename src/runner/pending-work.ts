@@ -4,10 +4,10 @@ import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import { backoffMs } from '../core/jobs/loss.ts'
 import type { Catalog } from '../catalog/model.ts'
-import type { Duty, DutyAnswer, Store } from '../core/store.ts'
+import type { PendingWork, PendingWorkAnswer, Store } from '../core/store.ts'
 import { everySecond } from '../core/every-second.ts'
 import { createRound } from '../core/round.ts'
-import { createQuestionPlaces } from './question-places.ts'
+import { createQuestionSlots } from './question-slots.ts'
 
 /** How long another server may take to answer. */
 const answerMs = 60_000
@@ -15,8 +15,8 @@ const answerMs = 60_000
 const leaseMs = answerMs + 30_000
 
 /** What the questions need. */
-export interface DutyDeps {
-  readonly store: Pick<Store, 'claimDuties' | 'answerDuty'>
+export interface PendingWorkDeps {
+  readonly store: Pick<Store, 'claimPendingWork' | 'answerPendingWork'>
   readonly catalog: Catalog
   readonly engines: ReadonlyMap<string, Engine>
   /** A run whose job has ended is not asked about for longer. */
@@ -27,41 +27,41 @@ export interface DutyDeps {
 }
 
 /** Starts asking, about once a second, as long as there is something to ask. */
-export function startDuties(deps: DutyDeps): { stop(): Promise<void> } {
+export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void> } {
   const { store, catalog, log, random } = deps
-  const places = createQuestionPlaces()
+  const places = createQuestionSlots()
   const stopping = new AbortController()
   const asked = new Set<Promise<void>>()
 
   /** @param onLate called if the answer takes long, so that others may be asked */
-  async function perform(duty: Duty, onLate: () => void): Promise<void> {
-    const end = places.begin(whoAnswers(duty.model, catalog), onLate)
-    if (end === null) return store.answerDuty(duty, { outcome: 'again', waitMs: backoffMs(duty.attempts, random()) })
+  async function perform(pending: PendingWork, onLate: () => void): Promise<void> {
+    const end = places.begin(whoAnswers(pending.model, catalog), onLate)
+    if (end === null) return store.answerPendingWork(pending, { outcome: 'again', waitMs: backoffMs(pending.attempts, random()) })
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerMs)])
-    const answer = await ask(duty, signal, deps).catch((error: unknown): DutyAnswer => {
+    const answer = await ask(pending, signal, deps).catch((error: unknown): PendingWorkAnswer => {
       log.warn(
-        { err: error, job_id: duty.jobId, duty: duty.kind, attempt: duty.attempts },
+        { err: error, job_id: pending.jobId, duty: pending.kind, attempt: pending.attempts },
         'another server did not answer',
       )
-      return { outcome: 'again', waitMs: backoffMs(duty.attempts, random()) }
+      return { outcome: 'again', waitMs: backoffMs(pending.attempts, random()) }
     })
     end()
-    await store.answerDuty(duty, answer)
+    await store.answerPendingWork(pending, answer)
     if (answer.outcome !== 'again')
-      log.info({ job_id: duty.jobId, duty: duty.kind, ...answer }, 'another server answered')
+      log.info({ job_id: pending.jobId, duty: pending.kind, ...answer }, 'another server answered')
   }
 
   /** Claims as many as there are places. */
   async function look(): Promise<void> {
     const free = places.free()
     if (free === 0) return
-    const duties = await store.claimDuties(free, leaseMs)
-    const mayBeMore = duties.length === free
+    const pendingWork = await store.claimPendingWork(free, leaseMs)
+    const mayBeMore = pendingWork.length === free
     const lookAgain = (): void => {
       if (mayBeMore && !stopping.signal.aborted) looking.again()
     }
-    for (const duty of duties) {
-      const asking = perform(duty, lookAgain)
+    for (const pending of pendingWork) {
+      const asking = perform(pending, lookAgain)
         .catch(report)
         .then(() => {
           asked.delete(asking)
@@ -95,11 +95,11 @@ function whoAnswers(modelId: string, catalog: Catalog): string {
 
 /** Asks the engine of a job. Throws to be asked again. */
 export async function ask(
-  duty: Duty,
+  pending: PendingWork,
   signal: AbortSignal,
-  { catalog, engines, reviewMs, log, random }: DutyDeps,
-): Promise<DutyAnswer> {
-  const { jobId, model: modelId, kind, checkpoint, attempts, ageMs } = duty
+  { catalog, engines, reviewMs, log, random }: PendingWorkDeps,
+): Promise<PendingWorkAnswer> {
+  const { jobId, model: modelId, kind, checkpoint, attempts, ageMs } = pending
   const spec = catalog.find(modelId)?.engine
   const engine = spec && engines.get(spec.kind)
   // The review itself ends with its time.

@@ -41,7 +41,7 @@ async function createQueue(bench: Bench) {
 
 test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of another one still begins at once', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, places: 4, placesPerAccount: 2, sparePlaces: 1 })
+  await using bench = await startBench({ run: gates.run, places: 4, slotsPerAccount: 2, sparePlaces: 1 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -56,7 +56,7 @@ test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of
 
 test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others until an account is down to its share', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, places: 4, placesPerAccount: 2, sparePlaces: 0 })
+  await using bench = await startBench({ run: gates.run, places: 4, slotsPerAccount: 2, sparePlaces: 0 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -142,7 +142,7 @@ async function startFull(jobs: number, settings: Pick<BenchSettings, 'sparePlace
   const gates = createGates()
   const pause = createPause()
   const { wrapStore } = pause
-  const bench = stack.use(await startBench({ run: gates.run, placesPerAccount: 1, wrapStore, ...settings }))
+  const bench = stack.use(await startBench({ run: gates.run, slotsPerAccount: 1, wrapStore, ...settings }))
   // A runner that pauses does not stop.
   stack.defer(pause.end)
   const queue = await createQueue(bench)

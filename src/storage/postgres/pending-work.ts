@@ -1,16 +1,16 @@
 // The commands for questions to other servers about jobs that have no run any more.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 import { decideReconciled } from '../../core/jobs/run-end.ts'
-import type { Duty, DutyAnswer } from '../../core/store.ts'
+import type { PendingWork, PendingWorkAnswer } from '../../core/store.ts'
 import { toRunState } from '../job-rows.ts'
 import { endRun, type Found, lockJobs } from './run-ends.ts'
-import { dropDuty, recordRun } from './upstream.ts'
+import { dropPendingWork, recordRun } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
 /** Claims questions that are due. */
-export async function claimDuties(tx: Writing, limit: number, leaseMs: number): Promise<readonly Duty[]> {
+export async function claimPendingWork(tx: Writing, limit: number, leaseMs: number): Promise<readonly PendingWork[]> {
   const nowMs = await tx.nowMs()
-  type Row = Omit<Duty, 'checkpoint' | 'ageMs'> & { checkpoint: string | null; owedAt: number }
+  type Row = Omit<PendingWork, 'checkpoint' | 'ageMs'> & { checkpoint: string | null; owedAt: number }
   const rows = await tx.rows<Row>(
     `UPDATE upstream_duties AS d SET due_at = :nowMs::bigint + :leaseMs::bigint, attempts = d.attempts + 1 FROM jobs AS j
      WHERE j.number = d.job_number AND d.job_number IN (
@@ -19,15 +19,15 @@ export async function claimDuties(tx: Writing, limit: number, leaseMs: number): 
        d.fence, d.attempts, d.owed_at AS owedAt`,
     { nowMs, leaseMs, limit },
   )
-  return rows.map(({ checkpoint, owedAt, ...duty }) => ({
-    ...duty,
+  return rows.map(({ checkpoint, owedAt, ...pending }) => ({
+    ...pending,
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
     ageMs: Math.max(0, nowMs - owedAt),
   }))
 }
 
 /** Records the answer to a question, if nobody has claimed it again. */
-export async function answerDuty(tx: Writing, { jobId, fence, attempts }: Duty, answer: DutyAnswer): Promise<void> {
+export async function answerPendingWork(tx: Writing, { jobId, fence, attempts }: PendingWork, answer: PendingWorkAnswer): Promise<void> {
   const locked = await lockJobs(tx, [jobId])
   const job = locked.jobs.get(jobId)
   if (job === undefined) return
@@ -43,7 +43,7 @@ export async function answerDuty(tx: Writing, { jobId, fence, attempts }: Duty, 
     return tx.send('UPDATE upstream_duties SET due_at = :dueAt WHERE job_number = :number', { number, dueAt })
   }
   if (answer.upstream) recordRun(tx, number, answer.upstream, nowMs)
-  if (answer.outcome === 'done') return dropDuty(tx, number)
+  if (answer.outcome === 'done') return dropPendingWork(tx, number)
   const end = decideReconciled(toRunState(job), answer, nowMs)
   const found: Found | undefined =
     answer.outcome === 'known'

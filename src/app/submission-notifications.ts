@@ -1,9 +1,9 @@
 // What providers tell this server about submissions.
 import type { Store } from '../core/store.ts'
-import { isSubmissionToken, isUpstreamId, type SubmissionNews } from '../core/jobs/submission-url.ts'
+import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 
 /** What the address that providers are given leads to. */
-export function createSubmissionNews(store: Pick<Store, 'signingKeys' | 'findSubmission'>): SubmissionNews {
+export function createSubmissionNotifications(store: Pick<Store, 'signingKeys' | 'findSubmission'>): SubmissionNotifications {
   return {
     async hear(submission, token, upstreamId) {
       const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)

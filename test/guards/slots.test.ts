@@ -1,9 +1,9 @@
 // Places are given and given back, by owner and in all.
 import { expect, test } from 'vitest'
-import { createPlaces } from '../../src/guards/places.ts'
+import { createSlots } from '../../src/guards/slots.ts'
 
 test('places are limited per owner and in total, and a returned place is free', () => {
-  const places = createPlaces({ perOwner: 2, inAll: 3 })
+  const places = createSlots({ perOwner: 2, inAll: 3 })
   const a = [places.take('a'), places.take('a')]
   expect(places.take('a')).toBe('perOwner')
   const b = places.take('b')
@@ -18,7 +18,7 @@ test('places are limited per owner and in total, and a returned place is free', 
 })
 
 test('no owner means no limit per owner', () => {
-  const places = createPlaces({ perOwner: 1, inAll: 2 })
+  const places = createSlots({ perOwner: 1, inAll: 2 })
   expect(places.take(null)).toBeTypeOf('function')
   expect(places.take(null)).toBeTypeOf('function')
   expect(places.take(null)).toBe('inAll')

@@ -1,5 +1,5 @@
 // News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
-import type { JobNews } from '../../src/core/store.ts'
+import type { JobNotification } from '../../src/core/store.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { describe, expect, test, vi } from 'vitest'
 import { claimOne, startJob, type TestStore } from './fixture.ts'
@@ -7,9 +7,9 @@ import { useServer } from './postgres-fixture.ts'
 import { hasPostgres } from './postgres-server.ts'
 
 /** The next news of a store. */
-async function hear(store: TestStore): Promise<readonly JobNews[] | null> {
-  const { promise, resolve } = Promise.withResolvers<readonly JobNews[] | null>()
-  const ignore = store.onNews(resolve)
+async function hear(store: TestStore): Promise<readonly JobNotification[] | null> {
+  const { promise, resolve } = Promise.withResolvers<readonly JobNotification[] | null>()
+  const ignore = store.onNotification(resolve)
   const heard = await promise
   ignore()
   return heard
@@ -42,9 +42,9 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await using one = await openPostgresStore({ url })
     await using other = await openPostgresStore({ url })
     const { accountId } = await one.createAccount('a', 1000)
-    const told: (readonly JobNews[] | null)[] = []
+    const told: (readonly JobNotification[] | null)[] = []
     const { promise: all, resolve } = Promise.withResolvers<void>()
-    other.onNews((jobs) => {
+    other.onNotification((jobs) => {
       told.push(jobs)
       if (told.flat().length === 6) resolve()
     })

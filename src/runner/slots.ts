@@ -1,11 +1,11 @@
 // How the places of a worker are shared: an account may have all of them while nobody else waits, at most its share while
 // somebody does, and there is a spare place for an account that has none when all are taken.
 import type { Model } from '../catalog/model.ts'
-import type { PlaceShare } from '../core/store.ts'
+import type { SlotShare } from '../core/store.ts'
 import type { Phase } from './run.ts'
 
 /** How many places there are, and for whom. */
-export interface PlaceBounds {
+export interface SlotBounds {
   /** Runs at once, of all models that do not only wait. */
   readonly places: number
   /** Places that one account may hold while others wait, at least one. */
@@ -23,15 +23,15 @@ interface Placed {
 }
 
 /** The places as they are taken at a moment. */
-export interface TakenPlaces {
+export interface TakenSlots {
   /** Those that are left for anybody. */
   readonly free: number
   /** Whether there is a spare one, all others being taken. */
   readonly hasSpare: boolean
   /** The shares for the next claim of jobs. */
-  share(): PlaceShare
+  share(): SlotShare
   /** The same for a claim of the spare place. */
-  spareShare(): PlaceShare
+  spareShare(): SlotShare
   /** The number of working runs of each model, by its id. */
   readonly ofModel: ReadonlyMap<string, number>
   /** Whether anybody's run of this model may have a place. */
@@ -41,11 +41,11 @@ export interface TakenPlaces {
 }
 
 /** Counts places; runs of light engines take none, but count for their models. */
-export function countPlaces(
+export function countSlots(
   runs: Iterable<Placed>,
   isLight: (model: Model) => boolean,
-  bounds: PlaceBounds,
-): TakenPlaces {
+  bounds: SlotBounds,
+): TakenSlots {
   const held = new Map<string, number>()
   const ofModel = countModels(runs, ({ phase }) => phase === 'working')
   let taken = 0

@@ -1,13 +1,13 @@
 // Refusals of strangers in the log: so many a second, then how many more.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createStrangerLog } from '../../src/guards/stranger-log.ts'
+import { createUnauthenticatedLog } from '../../src/guards/unauthenticated-log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('the first of each second are told, the others in one line by code', () => {
   const lines: object[] = []
-  const tell = createStrangerLog({ info: (line) => void lines.push(line) }, 2)
+  const tell = createUnauthenticatedLog({ info: (line) => void lines.push(line) }, 2)
   for (const code of ['a', 'b', 'a', 'a', 'c']) tell({ code }, 'refused')
   expect(lines).toEqual([{ code: 'a' }, { code: 'b' }])
   vi.advanceTimersByTime(1000)
@@ -18,7 +18,7 @@ test('the first of each second are told, the others in one line by code', () => 
 
 test('when every refusal was logged, no summary follows and no timer stays', () => {
   const lines: object[] = []
-  const tell = createStrangerLog({ info: (line) => void lines.push(line) }, 2)
+  const tell = createUnauthenticatedLog({ info: (line) => void lines.push(line) }, 2)
   tell({ code: 'a' }, 'refused')
   vi.advanceTimersByTime(5000)
   expect(lines).toEqual([{ code: 'a' }])

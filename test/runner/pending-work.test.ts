@@ -1,8 +1,8 @@
 // Questions to other servers about jobs without a run: which are asked at once. Their answers: reviews.test.ts and paid.test.ts.
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Duty } from '../../src/core/store.ts'
-import { startDuties } from '../../src/runner/duties.ts'
+import type { PendingWork } from '../../src/core/store.ts'
+import { startPendingWork } from '../../src/runner/pending-work.ts'
 
 const mostAtOnce = 16
 // Later than a prompt answer comes, and long before no answer is awaited any more.
@@ -11,7 +11,7 @@ const lateMs = 5000
 const soon = { timeout: 10_000 }
 
 /** Starts asking; a model is its engine, with its provider behind a slash. `slow` answers, or gives up, when it is told. */
-function startAsking(owed: Duty[]) {
+function startAsking(owed: PendingWork[]) {
   const ended: string[] = []
   let asked = 0
   const waiting: { answer(): void; giveUp(): void }[] = []
@@ -32,9 +32,9 @@ function startAsking(owed: Duty[]) {
   ])
   const deps = {
     store: {
-      claimDuties: (most: number) => Promise.resolve(owed.splice(0, most)),
-      answerDuty: (duty: Duty, { outcome }: { outcome: string }) => {
-        ended.push(`${duty.jobId} ${outcome}`)
+      claimPendingWork: (most: number) => Promise.resolve(owed.splice(0, most)),
+      answerPendingWork: (pending: PendingWork, { outcome }: { outcome: string }) => {
+        ended.push(`${pending.jobId} ${outcome}`)
         return Promise.resolve()
       },
     },
@@ -49,7 +49,7 @@ function startAsking(owed: Duty[]) {
     random: () => 0.5,
     log: pino({ level: 'silent' }),
   }
-  const { stop } = startDuties(deps as unknown as Parameters<typeof startDuties>[0])
+  const { stop } = startPendingWork(deps as unknown as Parameters<typeof startPendingWork>[0])
   return {
     ended,
     /** Questions that `slow` was ever asked. */
@@ -61,7 +61,7 @@ function startAsking(owed: Duty[]) {
 }
 
 const owe = (jobId: string, model: string) =>
-  ({ jobId, model, kind: 'cancel', checkpoint: null, attempts: 1, ageMs: 0 }) as unknown as Duty
+  ({ jobId, model, kind: 'cancel', checkpoint: null, attempts: 1, ageMs: 0 }) as unknown as PendingWork
 
 afterEach(() => void vi.useRealTimers())
 

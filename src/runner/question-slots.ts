@@ -7,7 +7,7 @@ const mostAtOnce = 16
 const promptMs = 5000
 
 /** The places. */
-export interface QuestionPlaces {
+export interface QuestionSlots {
   /** Those that are left. */
   free(): number
   /**
@@ -19,7 +19,7 @@ export interface QuestionPlaces {
 }
 
 /** Creates the places. */
-export function createQuestionPlaces(): QuestionPlaces {
+export function createQuestionSlots(): QuestionSlots {
   // How many questions each is asked now.
   const asked = new Map<string, number>()
   // Those whose last question waited.
@@ -29,14 +29,14 @@ export function createQuestionPlaces(): QuestionPlaces {
     free: () => mostAtOnce - taken,
     begin(whom, onLate) {
       const before = asked.get(whom) ?? 0
-      let hasPlace = !slow.has(whom)
-      if (!hasPlace && before > 0) return null
+      let hasSlot = !slow.has(whom)
+      if (!hasSlot && before > 0) return null
       asked.set(whom, before + 1)
-      if (hasPlace) taken += 1
+      if (hasSlot) taken += 1
       let isLate = false
       const leave = (): void => {
-        if (hasPlace) taken -= 1
-        hasPlace = false
+        if (hasSlot) taken -= 1
+        hasSlot = false
       }
       const timer = setTimeout(() => {
         isLate = true
