@@ -61,7 +61,7 @@ export const mediaLimits = {
     'How long a run tries to store what another server made for it while the store of files is in trouble or refuses the key; the time limit of the model does not count meanwhile',
     'The job fails with `output_not_stored`, and its credits are released; what the provider billed stays on record',
   ),
-  places: limit(
+  slots: limit(
     'MEDIAGEN_PLACES',
     0,
     [0, 10_000],

@@ -71,23 +71,23 @@ export type FilesLocation = Pick<
  * @param patienceMs see `S3Options`
  * @throws StartupError if they are in a bucket, and no key is set
  */
-export function createBlobs(place: FilesLocation, patienceMs?: number): Blobs {
-  const { filesUrl, awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsRegion: region } = place
-  if (filesUrl === null) return createDiskBlobs(layOut(place.dataDir).assets)
+export function createBlobs(location: FilesLocation, patienceMs?: number): Blobs {
+  const { filesUrl, awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsRegion: region } = location
+  if (filesUrl === null) return createDiskBlobs(layOut(location.dataDir).assets)
   if (accessKeyId === '' || secretAccessKey === '')
     throw new StartupError(
       'MEDIAGEN_FILES_URL names a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set.',
     )
   return createS3Blobs({
     bucket: {
-      url: toBucketUrl(filesUrl, place.awsEndpoint, region),
+      url: toBucketUrl(filesUrl, location.awsEndpoint, region),
       region,
       accessKeyId,
       secretAccessKey,
-      sessionToken: place.awsSessionToken || undefined,
+      sessionToken: location.awsSessionToken || undefined,
     },
     prefix: filesUrl.prefix,
-    signsUrls: place.filesSignedUrls,
+    signsUrls: location.filesSignedUrls,
     ...(patienceMs !== undefined && { patienceMs }),
   })
 }
@@ -96,8 +96,8 @@ export function createBlobs(place: FilesLocation, patienceMs?: number): Blobs {
  * Tries the bucket of an installation whose files are in one, before anything is made.
  * @throws StartupError that names the setting which is wrong
  */
-export async function tryBucket(place: FilesLocation): Promise<void> {
-  const trouble = place.filesUrl && (await findBucketTrouble(createBlobs(place, startPatienceMs)))
+export async function tryBucket(location: FilesLocation): Promise<void> {
+  const trouble = location.filesUrl && (await findBucketTrouble(createBlobs(location, startPatienceMs)))
   if (trouble) throw new StartupError(trouble)
 }
 

@@ -3,7 +3,9 @@ import type { Store } from '../core/store.ts'
 import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 
 /** What the address that providers are given leads to. */
-export function createSubmissionNotifications(store: Pick<Store, 'signingKeys' | 'findSubmission'>): SubmissionNotifications {
+export function createSubmissionNotifications(
+  store: Pick<Store, 'signingKeys' | 'findSubmission'>,
+): SubmissionNotifications {
   return {
     async hear(submission, token, upstreamId) {
       const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)

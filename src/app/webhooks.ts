@@ -40,7 +40,7 @@ export function startWebhooks(
     store,
     poster,
     bounds: {
-      places: config.webhookSlots,
+      slots: config.webhookSlots,
       unprovenSlots: config.webhookUnprovenSlots,
       slotsPerAccount: config.webhookSlotsPerAccount,
       slotsPerWebhook: config.webhookSlotsPerEndpoint,

@@ -1,4 +1,4 @@
-// The worker: the runner with its engines, places and folders.
+// The worker: the runner with its engines, slots and folders.
 import { availableParallelism } from 'node:os'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
@@ -36,7 +36,7 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
     maxInputBytes: config.maxInputBytes,
     paidOutputMs: config.paidOutputSeconds * 1000,
     workFolder: home.work,
-    places: readSlots(config),
+    slots: readSlots(config),
     worker: home.name,
     ...readSweeping(config),
     random: Math.random,
@@ -56,9 +56,9 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
   }
 }
 
-function readSlots({ places: chosen, slotsPercent, spareProcesses: spare }: Config): SlotBounds {
-  const places = chosen || availableParallelism() * 2
-  return { places, perAccount: Math.max(1, Math.floor((places * slotsPercent) / 100)), spare }
+function readSlots({ slots: chosen, slotsPercent, spareProcesses: spare }: Config): SlotBounds {
+  const slots = chosen || availableParallelism() * 2
+  return { slots, perAccount: Math.max(1, Math.floor((slots * slotsPercent) / 100)), spare }
 }
 
 /** What the sweeper needs of the settings. */

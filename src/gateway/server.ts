@@ -172,10 +172,7 @@ function createServer(
     return503OnClosing: false,
     requestIdHeader: false,
     serverFactory: (handle, { http }) =>
-      createHttpServer(
-        http ?? {},
-        handleInBatches(overload ? shedRequests(handle, overload, deps.publicUrl) : handle),
-      ),
+      createHttpServer(http ?? {}, handleInBatches(overload ? shedRequests(handle, overload, deps.publicUrl) : handle)),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     schemaController: lateSchemas,
     // Input is checked as it is: nothing is converted, completed or dropped on the way.

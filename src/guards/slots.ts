@@ -1,15 +1,15 @@
 // Bounds what stays open for long: a number for each owner, and a number in total.
 
-/** Bounds of places. */
+/** Bounds of slots. */
 export interface SlotBounds {
   readonly perOwner: number
   readonly inAll: number
 }
 
-/** Places of one kind. */
+/** Slots of one kind. */
 export interface Slots {
   /**
-   * Takes a place. Returns the function that gives it back (call it once), or the bound that was reached.
+   * Takes a slot. Returns the function that gives it back (call it once), or the bound that was reached.
    * @param owner who takes it, such as an account or an address; null if only the number in total counts
    */
   take(owner: string | null): (() => void) | 'perOwner' | 'inAll'
@@ -17,7 +17,7 @@ export interface Slots {
   readonly taken: () => number
 }
 
-/** Creates places, all of them free. */
+/** Creates slots, all of them free. */
 export function createSlots(bounds: SlotBounds): Slots {
   const byOwner = new Map<string, number>()
   let taken = 0

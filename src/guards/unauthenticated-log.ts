@@ -9,7 +9,10 @@ export interface LineLog {
 }
 
 /** Logs one refusal, or only counts it. All doors of a process share one log. */
-export type UnauthenticatedLog = (line: { readonly code: string; readonly [name: string]: unknown }, message: string) => void
+export type UnauthenticatedLog = (
+  line: { readonly code: string; readonly [name: string]: unknown },
+  message: string,
+) => void
 
 /**
  * Creates the log.

@@ -1,4 +1,4 @@
-// The time limit of a run: it counts while the run fetches or works, not while it waits for a place.
+// The time limit of a run: it counts while the run fetches or works, not while it waits for a slot.
 
 /** A timer that can be paused. */
 export interface Allowance {

@@ -59,7 +59,7 @@ export interface Attempt {
   readonly watched: Pick<EngineRun, 'signal' | 'onProgress'>
   /** The rest of the run's time limit. */
   readonly time: Allowance
-  /** Resolves when the run has a place, which may be from the beginning. */
+  /** Resolves when the run has a slot, which may be from the beginning. */
   readonly enter: () => Promise<void>
   /** Whether something was submitted to another server, by this run or by the one that it continues. */
   isSubmitted: boolean

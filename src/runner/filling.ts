@@ -1,4 +1,4 @@
-// Assigns the places of a worker to runs that have their files and to queued jobs, in turns.
+// Assigns the slots of a worker to runs that have their files and to queued jobs, in turns.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Catalog, Model } from '../catalog/model.ts'
@@ -8,8 +8,8 @@ import { isLight, type Run } from './run.ts'
 
 // Jobs of light engines claimed at a time; other commands wait for the transaction.
 const lightClaims = 128
-// Runs that fetch from other servers, or have their files and wait for a place: this many for each place, in total and per
-// account. Beyond the total, each takes a place; an account at its maximum claims no more.
+// Runs that fetch from other servers, or have their files and wait for a slot: this many for each slot, in total and per
+// account. Beyond the total, each takes a slot; an account at its maximum claims no more.
 const aheadPerSlot = 8
 const aheadPerSlotOfAccount = 2
 
@@ -17,7 +17,7 @@ const aheadPerSlotOfAccount = 2
 interface Room {
   readonly model: Model
   /** How many more jobs of it may run here. */
-  readonly places: number
+  readonly slots: number
 }
 
 /** The parts that this needs. */
@@ -25,7 +25,7 @@ export interface FillingDeps {
   readonly store: Pick<Store, 'listWaitingModels' | 'claimJobs'>
   readonly catalog: Catalog
   readonly engines: ReadonlyMap<string, Engine>
-  readonly places: SlotBounds
+  readonly slots: SlotBounds
   /** Name of this worker. */
   readonly worker: string
   readonly leaseMs: number
@@ -38,14 +38,14 @@ export interface FillingDeps {
   readonly again: () => void
 }
 
-/** Creates a function that assigns all places that can be assigned now. */
+/** Creates a function that assigns all slots that can be assigned now. */
 export function createFilling(deps: FillingDeps): () => Promise<void> {
   const { store, runs, leaseMs, begin, isStopped, again } = deps
   const readyModels = rememberReady(deps.catalog)
   const takesNoSlot = (model: Model): boolean => isLight(deps.engines, model)
-  // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
+  // Models whose next slot goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
-  const lookAtSlots = (counted: Iterable<Run> = runs): TakenSlots => countSlots(counted, takesNoSlot, deps.places)
+  const lookAtSlots = (counted: Iterable<Run> = runs): TakenSlots => countSlots(counted, takesNoSlot, deps.slots)
 
   async function fill(): Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
@@ -54,16 +54,16 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     for (const model of queueIsNext) if (taken.hasRoom(model)) queueIsNext.delete(model)
     const left = isStopped() ? Number.POSITIVE_INFINITY : await claim(taken)
     const within = admit(true, () => true)
-    // The places that the queue left. Those of runs that ended meanwhile were not offered to it; the next round does that.
+    // The slots that the queue left. Those of runs that ended meanwhile were not offered to it; the next round does that.
     const withEnded = (): Set<Run> => new Set([...before, ...runs])
     const beyond = admit(false, () => true, left, withEnded)
     if (first + within + beyond > 0) again()
   }
 
   /**
-   * Assigns places to runs that have their files; if others wait, only within their share.
+   * Assigns slots to runs that have their files; if others wait, only within their share.
    * @param most how many
-   * @param counted the runs whose places count
+   * @param counted the runs whose slots count
    * @returns how many were assigned
    */
   function admit(
@@ -82,15 +82,15 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     return admitted
   }
 
-  /** Offers the free places to the queue. Returns how many it surely left: any that are free, or those it was not offered. */
+  /** Offers the free slots to the queue. Returns how many it surely left: any that are free, or those it was not offered. */
   async function claim(taken: TakenSlots): Promise<number> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
     const ahead = [...runs].filter(({ phase }) => phase !== 'working')
-    const tooMany = Math.max(0, ahead.length - aheadPerSlot * deps.places.places)
+    const tooMany = Math.max(0, ahead.length - aheadPerSlot * deps.slots.slots)
     const waiting = countRoom(models, ready, tooMany > 0 ? countModels(runs) : taken.ofModel)
     const [light, heavy] = split(waiting, ({ model }) => takesNoSlot(model))
-    const { except, left } = countLeft(ahead, aheadPerSlotOfAccount * deps.places.places)
+    const { except, left } = countLeft(ahead, aheadPerSlotOfAccount * deps.slots.slots)
     // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
     const spare = taken.hasSpare && tooMany === 0
@@ -98,7 +98,7 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     // All of one claim may be jobs of one account; another round claims the rest.
     const limit = Math.min(free, left)
     const full = limit < free ? limit : Number.POSITIVE_INFINITY
-    // Both in one turn of the event loop, so in one transaction. Spare places are assigned one at a time. The stop must know
+    // Both in one turn of the event loop, so in one transaction. Spare slots are assigned one at a time. The stop must know
     // every run that this round began, even if one half of it fails.
     const [ofHeavy, ofLight] = await Promise.allSettled([
       spare
@@ -124,11 +124,11 @@ export function createFilling(deps: FillingDeps): () => Promise<void> {
     share?: SlotShare,
   ): Promise<number> {
     if (models.length === 0 || limit <= 0) return 0
-    const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
+    const room = Object.fromEntries(models.map(({ model, slots }) => [model.id, slots]))
     const { worker } = deps
     const claims = await store.claimJobs({ worker, room, limit, leaseMs, except, ...(share && { share }) })
     const begun = claims.map(begin)
-    // Runs that wait for other servers take no place.
+    // Runs that wait for other servers take no slot.
     if (claims.length === full || begun.some(({ phase }) => phase === 'fetching')) again()
     return claims.length
   }
@@ -158,8 +158,8 @@ function countRoom(
 ): Room[] {
   return waiting.flatMap((id) => {
     const model = ready.get(id)
-    const places = model ? model.concurrency - (running.get(id) ?? 0) : 0
-    return model && places > 0 ? [{ model, places }] : []
+    const slots = model ? model.concurrency - (running.get(id) ?? 0) : 0
+    return model && slots > 0 ? [{ model, slots }] : []
   })
 }
 

@@ -1,5 +1,5 @@
 // Asks other servers about jobs without a run: for the outcome of unknown runs, and to cancel runs whose jobs have
-// ended. Asked again with growing pauses until they have answered; question-places.ts has how many at once.
+// ended. Asked again with growing pauses until they have answered; question-slots.ts has how many at once.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import { backoffMs } from '../core/jobs/loss.ts'
@@ -29,14 +29,15 @@ export interface PendingWorkDeps {
 /** Starts asking, about once a second, as long as there is something to ask. */
 export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void> } {
   const { store, catalog, log, random } = deps
-  const places = createQuestionSlots()
+  const slots = createQuestionSlots()
   const stopping = new AbortController()
   const asked = new Set<Promise<void>>()
 
   /** @param onLate called if the answer takes long, so that others may be asked */
   async function perform(pending: PendingWork, onLate: () => void): Promise<void> {
-    const end = places.begin(whoAnswers(pending.model, catalog), onLate)
-    if (end === null) return store.answerPendingWork(pending, { outcome: 'again', waitMs: backoffMs(pending.attempts, random()) })
+    const end = slots.begin(whoAnswers(pending.model, catalog), onLate)
+    if (end === null)
+      return store.answerPendingWork(pending, { outcome: 'again', waitMs: backoffMs(pending.attempts, random()) })
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerMs)])
     const answer = await ask(pending, signal, deps).catch((error: unknown): PendingWorkAnswer => {
       log.warn(
@@ -51,9 +52,9 @@ export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void>
       log.info({ job_id: pending.jobId, duty: pending.kind, ...answer }, 'another server answered')
   }
 
-  /** Claims as many as there are places. */
+  /** Claims as many as there are slots. */
   async function look(): Promise<void> {
-    const free = places.free()
+    const free = slots.free()
     if (free === 0) return
     const pendingWork = await store.claimPendingWork(free, leaseMs)
     const mayBeMore = pendingWork.length === free

@@ -1,24 +1,24 @@
-// Places for questions to other servers. Whoever keeps a question waiting is asked one at a time, beside the places, so servers
+// Slots for questions to other servers. Whoever keeps a question waiting is asked one at a time, beside the slots, so servers
 // that do not answer hold up nobody else.
 
 /** Questions asked at once of those who answer promptly. */
 const mostAtOnce = 16
-/** A question that waits for longer gives its place to others. */
+/** A question that waits for longer gives its slot to others. */
 const promptMs = 5000
 
-/** The places. */
+/** The slots. */
 export interface QuestionSlots {
   /** Those that are left. */
   free(): number
   /**
-   * Begins a question, if there is a place. Null while another waits for `whom`, who did not answer the last one promptly.
-   * @param onLate called when no prompt answer has come, so that others may have the place
+   * Begins a question, if there is a slot. Null while another waits for `whom`, who did not answer the last one promptly.
+   * @param onLate called when no prompt answer has come, so that others may have the slot
    * @returns what is called when the question is over; if that is prompt, `whom` may be asked several at a time again
    */
   begin(whom: string, onLate: () => void): (() => void) | null
 }
 
-/** Creates the places. */
+/** Creates the slots. */
 export function createQuestionSlots(): QuestionSlots {
   // How many questions each is asked now.
   const asked = new Map<string, number>()

@@ -1,4 +1,4 @@
-// One run of one job: its time, its place, its folder and its end.
+// One run of one job: its time, its slot, its folder and its end.
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ClaimedJob } from '../core/jobs/job.ts'
@@ -16,8 +16,8 @@ import { unlessAborted } from './waiting.ts'
 const leastContinuationMs = 60_000
 
 /**
- * The phase of a run: it fetches from other servers, has its files and waits for a place, or has a place. Files from this
- * machine alone are fetched in the place.
+ * The phase of a run: it fetches from other servers, has its files and waits for a slot, or has a slot. Files from this
+ * machine alone are fetched in the slot.
  */
 export type Phase = 'fetching' | 'fetched' | 'working'
 
@@ -27,9 +27,9 @@ export interface Run {
   readonly accountId: string
   readonly model: Model
   readonly phase: Phase
-  /** Whether its engine only waits for others, so it takes no place. */
+  /** Whether its engine only waits for others, so it takes no slot. */
   readonly isLight: boolean
-  /** Gives a fetched run its place. */
+  /** Gives a fetched run its slot. */
   admit(): void
   /** Resolves when the job was ended or given back; never rejects. */
   readonly done: Promise<void>

@@ -27,7 +27,7 @@ export interface RunnerDeps extends Omit<RunDeps, 'onFetched'>, SweeperDeps {
       | 'onNotification'
     >
   readonly catalog: Catalog
-  readonly places: SlotBounds
+  readonly slots: SlotBounds
   readonly onRunningChanged: (jobs: number) => void
   /** Name of this worker. */
   readonly worker: string
@@ -100,7 +100,7 @@ export function startRunner(deps: RunnerDeps): Runner {
     if (jobs === null) return filling.again()
     // If this fails, the heartbeat reports the cancel.
     hearCancels(jobs).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
-    // Jobs that were just claimed become runs in this turn of the event loop; only others may need a place.
+    // Jobs that were just claimed become runs in this turn of the event loop; only others may need a slot.
     setImmediate(() => {
       if (jobs.some(({ jobId, queued }) => queued && !current.has(jobId))) filling.again()
     })

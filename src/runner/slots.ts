@@ -1,16 +1,16 @@
-// How the places of a worker are shared: an account may have all of them while nobody else waits, at most its share while
-// somebody does, and there is a spare place for an account that has none when all are taken.
+// How the slots of a worker are shared: an account may have all of them while nobody else waits, at most its share while
+// somebody does, and there is a spare slot for an account that has none when all are taken.
 import type { Model } from '../catalog/model.ts'
 import type { SlotShare } from '../core/store.ts'
 import type { Phase } from './run.ts'
 
-/** How many places there are, and for whom. */
+/** How many slots there are, and for whom. */
 export interface SlotBounds {
   /** Runs at once, of all models that do not only wait. */
-  readonly places: number
-  /** Places that one account may hold while others wait, at least one. */
+  readonly slots: number
+  /** Slots that one account may hold while others wait, at least one. */
   readonly perAccount: number
-  /** Further places for accounts that hold none while all others are taken. */
+  /** Further slots for accounts that hold none while all others are taken. */
   readonly spare: number
 }
 
@@ -22,7 +22,7 @@ interface Placed {
   readonly isLight: boolean
 }
 
-/** The places as they are taken at a moment. */
+/** The slots as they are taken at a moment. */
 export interface TakenSlots {
   /** Those that are left for anybody. */
   readonly free: number
@@ -30,22 +30,18 @@ export interface TakenSlots {
   readonly hasSpare: boolean
   /** The shares for the next claim of jobs. */
   share(): SlotShare
-  /** The same for a claim of the spare place. */
+  /** The same for a claim of the spare slot. */
   spareShare(): SlotShare
   /** The number of working runs of each model, by its id. */
   readonly ofModel: ReadonlyMap<string, number>
-  /** Whether anybody's run of this model may have a place. */
+  /** Whether anybody's run of this model may have a slot. */
   hasRoom(model: Model): boolean
-  /** Whether a run that has its files may have a place; `othersWait` for places within the share only. */
+  /** Whether a run that has its files may have a slot; `othersWait` for slots within the share only. */
   mayWork(run: Placed, othersWait: boolean): boolean
 }
 
-/** Counts places; runs of light engines take none, but count for their models. */
-export function countSlots(
-  runs: Iterable<Placed>,
-  isLight: (model: Model) => boolean,
-  bounds: SlotBounds,
-): TakenSlots {
+/** Counts slots; runs of light engines take none, but count for their models. */
+export function countSlots(runs: Iterable<Placed>, isLight: (model: Model) => boolean, bounds: SlotBounds): TakenSlots {
   const held = new Map<string, number>()
   const ofModel = countModels(runs, ({ phase }) => phase === 'working')
   let taken = 0
@@ -54,8 +50,8 @@ export function countSlots(
     held.set(run.accountId, (held.get(run.accountId) ?? 0) + 1)
     taken += 1
   }
-  const free = Math.max(0, bounds.places - taken)
-  const hasSpare = free === 0 && taken < bounds.places + bounds.spare
+  const free = Math.max(0, bounds.slots - taken)
+  const hasSpare = free === 0 && taken < bounds.slots + bounds.spare
   const isWithin = (model: Model): boolean => (ofModel.get(model.id) ?? 0) < model.concurrency
   return {
     free,

@@ -91,7 +91,7 @@ function checkInput(attempt: Attempt): JsonObject {
 
 /**
  * Fetches the media of the input, then runs the engine; both count against the time limit. Media from other servers is
- * fetched before the run has a place.
+ * fetched before the run has a slot.
  */
 async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
   const { model, watched } = attempt
@@ -152,7 +152,7 @@ function fetchAll(input: JsonObject, attempt: Attempt) {
 
 /**
  * Runs an engine that may find no file descriptor. A run that may be repeated is given back then; one that may not would go to
- * review, and waits in its place instead if its program was not even started.
+ * review, and waits in its slot instead if its program was not even started.
  */
 function patiently<Result>({ afterLoss, watched }: Attempt, step: () => Promise<Result>): Promise<Result> {
   return afterLoss === 'never' ? whenDescriptors(step, watched.signal, wasNotSpawned) : step()

@@ -206,8 +206,8 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
         for await (const job of changes) {
           const sequence = BigInt(job.sequence)
           // The end is sent to every watcher that has not seen it, whatever sequence number it names.
-          const isNotification = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
-          if (isNotification) yield { job: toJobMessage(job, input, shown), sequence }
+          const isNew = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
+          if (isNew) yield { job: toJobMessage(job, input, shown), sequence }
         }
       } finally {
         end()

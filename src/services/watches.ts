@@ -29,28 +29,28 @@ export function createWatches(bounds: WatchBounds): Watches {
   const waits = createSlots(bounds.waits)
   return {
     open(accountId) {
-      const place = watches.take(accountId)
-      if (place === 'perOwner')
+      const slot = watches.take(accountId)
+      if (slot === 'perOwner')
         throw new MediagenError(
           'rate_limited',
           `The account has ${bounds.watches.perOwner} watches open, which is the limit (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
           { retryAfterSeconds: retryFullSeconds },
         )
-      if (place === 'inAll')
+      if (slot === 'inAll')
         throw new MediagenError(
           'overloaded',
           `This server has ${bounds.watches.inAll} watches open, which is the limit (MEDIAGEN_MAX_WATCHES). Read the job instead, or come back later.`,
           { retryAfterSeconds: retryFullSeconds },
         )
-      return place
+      return slot
     },
     async wait(accountId, wait) {
-      const place = waits.take(accountId)
-      if (typeof place === 'string') return null
+      const slot = waits.take(accountId)
+      if (typeof slot === 'string') return null
       try {
         return await wait()
       } finally {
-        place()
+        slot()
       }
     },
     opened: watches.taken,

@@ -1,5 +1,5 @@
 // Empties the outbox: claims due deliveries while there is room, makes one attempt at each, and reports the outcome.
-// Jobs never wait for it: their ends leave deliveries in the store. Most places are reserved for endpoints that answer promptly; the others
+// Jobs never wait for it: their ends leave deliveries in the store. Most slots are reserved for endpoints that answer promptly; the others
 // share the rest.
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
@@ -29,8 +29,8 @@ const gone = 410
 /** Bounds of a sender. */
 export interface SenderBounds {
   /** Concurrent attempts in total. */
-  readonly places: number
-  /** Of these, attempts at endpoints that are not known to answer promptly. At least one place is left for the others. */
+  readonly slots: number
+  /** Of these, attempts at endpoints that are not known to answer promptly. At least one slot is left for the others. */
   readonly unprovenSlots: number
   readonly slotsPerAccount: number
   readonly slotsPerWebhook: number
@@ -42,7 +42,8 @@ export interface SenderBounds {
 
 /** What the sender needs. */
 export interface WebhookSenderDeps {
-  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> & Pick<Store, 'onNotification'>
+  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> &
+    Pick<Store, 'onNotification'>
   readonly poster: Poster
   readonly bounds: SenderBounds
   /** The record of a job, exactly as REST returns it. */
@@ -72,14 +73,14 @@ export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
   const caps: DeliveryCaps = {
     perWebhook: bounds.slotsPerWebhook,
     perAccount: bounds.slotsPerAccount,
-    unproven: { ...unprovenSlots, inAll: Math.min(bounds.unprovenSlots, bounds.places - 1) },
+    unproven: { ...unprovenSlots, inAll: Math.min(bounds.unprovenSlots, bounds.slots - 1) },
   }
   const leaseMs = bounds.attemptTimeoutMs * leaseFactor
   const underWay = new Map<string, UnderWay>()
   let stopped = false
 
   async function claim(): Promise<void> {
-    const limit = bounds.places - underWay.size
+    const limit = bounds.slots - underWay.size
     if (stopped || limit <= 0) return
     let unprovenHere = 0
     for (const { proven } of underWay.values()) if (!proven) unprovenHere += 1

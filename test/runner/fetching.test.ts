@@ -35,7 +35,7 @@ const openSilentHost = () => openRawHost(() => {})
 
 test('while jobs of one account wait for slow servers, as many as it may have, the job of another ends', async () => {
   await using slow = await openSilentHost()
-  await using bench = await startBench({ run: leaveNothing, places: 2, concurrency: 2 })
+  await using bench = await startBench({ run: leaveNothing, slots: 2, concurrency: 2 })
   const other = await bench.store.createAccount('other', 100)
   const waiting = []
   for (let i = 0; i < 6; i++) waiting.push(await bench.start(10, promptOf('slow', `${slow.url}/${i}`)))
@@ -54,7 +54,7 @@ test('one claim of several jobs does not take their account beyond its maximum',
   await using slow = await openSilentHost()
   await using bench = await startBench({
     run: leaveNothing,
-    places: 2,
+    slots: 2,
     concurrency: 2,
     wrapStore: (store) => ({
       ...store,
@@ -78,7 +78,7 @@ test('one claim of several jobs does not take their account beyond its maximum',
 
 test('of many accounts, what waits beyond the bound takes places: a worker fetches only so much at a time', async () => {
   await using slow = await openSilentHost()
-  await using bench = await startBench({ run: leaveNothing, places: 1, concurrency: 100 })
+  await using bench = await startBench({ run: leaveNothing, slots: 1, concurrency: 100 })
   for (let i = 0; i < 12; i++) {
     const { accountId } = await bench.store.createAccount(`account ${i}`, 100)
     await bench.start(10, { accountId, ...promptOf('slow', `${slow.url}/${i}`) })
@@ -111,7 +111,7 @@ async function startBehind(bench: Bench, names: readonly string[], fields = {}) 
 
 test('runs that have their files and the queue take turns', async () => {
   const { begun, run, open } = createGates()
-  await using bench = await startBench({ run, places: 1, concurrency: 1 })
+  await using bench = await startBench({ run, slots: 1, concurrency: 1 })
   const other = await bench.store.createAccount('other', 100)
   await startBehind(bench, ['fetched 1', 'fetched 2'])
   for (const name of ['queued 1', 'queued 2']) await bench.start(10, { accountId: other.accountId, ...promptOf(name) })
@@ -124,7 +124,7 @@ test('runs that have their files and the queue take turns', async () => {
 
 test('a run that has its files and waits for a place can be canceled, and its deadline passes', async () => {
   const { begun, run, open } = createGates()
-  await using bench = await startBench({ run, places: 1 })
+  await using bench = await startBench({ run, slots: 1 })
   const [canceled, late] = await startBehind(bench, ['canceled', 'late'], { expiresInMs: 5000 })
   if (!canceled || !late) throw new Error('no jobs')
   await bench.store.requestCancel(bench.accountId, canceled.jobId)
@@ -146,7 +146,7 @@ test('a run that has its files and waits for a place can be canceled, and its de
 
 test('a server that stops returns jobs that fetch, or have fetched, to the queue', async () => {
   const { begun, run } = createGates()
-  await using bench = await startBench({ run, places: 1 })
+  await using bench = await startBench({ run, slots: 1 })
   await using slow = await openSilentHost()
   const fetching = await bench.start(10, promptOf('slow', slow.url))
   await expect.poll(() => slow.open, soon).toBe(1)
@@ -161,7 +161,7 @@ test('a server that stops returns jobs that fetch, or have fetched, to the queue
 
 test('a server that stops lets those go on that have their files, within its grace', async () => {
   const { run, open, begun } = createGates()
-  await using bench = await startBench({ run, places: 1 })
+  await using bench = await startBench({ run, slots: 1 })
   const [fetched] = await startBehind(bench, ['fetched'])
   if (!fetched) throw new Error('no job')
   const stopped = bench.runner.stop(8000)

@@ -68,7 +68,7 @@ export interface BenchSettings {
   readonly timeoutSeconds?: number
   readonly concurrency?: number
   /** Jobs that may run at once, of all models that do not only wait. */
-  readonly places?: number
+  readonly slots?: number
   /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
   readonly slotsPerAccount?: number
   readonly sparePlaces?: number
@@ -157,8 +157,8 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     paidOutputMs: settings.paidOutputMs ?? 3_600_000,
     download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,
-    places: {
-      places: settings.places ?? 8,
+    slots: {
+      slots: settings.slots ?? 8,
       perAccount: settings.slotsPerAccount ?? 8,
       spare: settings.sparePlaces ?? 0,
     },

@@ -78,7 +78,7 @@ test('as many are asked at once as there are places, and a stop gives back what 
   const quick = Array.from({ length: 20 }, (_, n) => owe(`quick ${n}`, 'quick'))
   const owed = [...slow, ...quick, ...slow]
   const asking = startAsking(owed)
-  // One place is left for the quick ones; each is followed by the next at once. The last one is taken by a slow one.
+  // One slot is left for the quick ones; each is followed by the next at once. The last one is taken by a slow one.
   await expect.poll(() => asking.ended.length, soon).toBe(quick.length)
   await expect.poll(asking.asked, soon).toBe(mostAtOnce)
   expect(owed).toHaveLength(slow.length - 1)

@@ -161,7 +161,7 @@ test.for([
   const runs: string[] = []
   await using bench = await startBench({
     price: before,
-    places: 1,
+    slots: 1,
     async run(run) {
       if (runs.push(run.jobId) === 1) await gate.promise
       return report({ seconds: 3.2 })()
@@ -179,7 +179,7 @@ test.for([
 test('a queued job is canceled at once and never runs', async () => {
   const runs: string[] = []
   await using bench = await startBench({
-    places: 1,
+    slots: 1,
     run: (run) => {
       runs.push(run.jobId)
       return untilAborted(run)
@@ -354,7 +354,7 @@ function createGated() {
 
 test('no more jobs run at once than there are places, the oldest first, and all are run in the end', async () => {
   const gated = createGated()
-  await using bench = await startBench({ places: 3, run: gated.run })
+  await using bench = await startBench({ slots: 3, run: gated.run })
   const jobs = await Promise.all(Array.from({ length: 30 }, () => bench.start()))
   await expect.poll(() => gated.running).toBe(3)
   expect(gated.order.toSorted()).toEqual(
@@ -380,8 +380,8 @@ test('no more jobs of a model run at once than the model allows', async () => {
 })
 
 test('a light engine takes no place, one that is not light does, and each model keeps to its concurrency', async () => {
-  await using light = await startBench({ run: untilAborted, waits: true, places: 1, concurrency: 3 })
-  await using heavy = await startBench({ run: untilAborted, places: 1, concurrency: 3 })
+  await using light = await startBench({ run: untilAborted, waits: true, slots: 1, concurrency: 3 })
+  await using heavy = await startBench({ run: untilAborted, slots: 1, concurrency: 3 })
   for (const [bench, atOnce] of [
     [light, 3],
     [heavy, 1],

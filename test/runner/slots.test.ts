@@ -1,4 +1,4 @@
-// One account may have every place while nobody else waits; when somebody does, it neither keeps them nor gets them back.
+// One account may have every slot while nobody else waits; when somebody does, it neither keeps them nor gets them back.
 import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -41,14 +41,14 @@ async function createQueue(bench: Bench) {
 
 test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of another one still begins at once', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, places: 4, slotsPerAccount: 2, sparePlaces: 1 })
+  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, sparePlaces: 1 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
   await queue(['c1'])
-  // There is one spare place, and it is taken: that of the first which ends is for who has least.
+  // There is one spare slot, and it is taken: that of the first which ends is for who has least.
   gates.open('a1')
   gates.open('a2')
   await expect.poll(gates.running, soon).toEqual(['a3', 'a4', 'b1', 'c1'])
@@ -56,7 +56,7 @@ test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of
 
 test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others until an account is down to its share', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, places: 4, slotsPerAccount: 2, sparePlaces: 0 })
+  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, sparePlaces: 0 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -78,7 +78,7 @@ test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others unti
 })
 
 test('runs that have fetched their files get no more than the share, either', async () => {
-  await using full = await startFull(4, { places: 2, sparePlaces: 1 })
+  await using full = await startFull(4, { slots: 2, sparePlaces: 1 })
   const { gates, queue, first, second } = full
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
@@ -91,7 +91,7 @@ test('runs that have fetched their files get no more than the share, either', as
 })
 
 test('a spare place that becomes free while the queue is asked is offered to the queue first', async () => {
-  await using full = await startFull(3, { places: 2, sparePlaces: 1 })
+  await using full = await startFull(3, { slots: 2, sparePlaces: 1 })
   const { gates, queue, first, second, pause } = full
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
@@ -108,7 +108,7 @@ test('a spare place that becomes free while the queue is asked is offered to the
 })
 
 test('so is a place that becomes free while the queue, which is empty, is asked about another one', async () => {
-  await using full = await startFull(5, { places: 3 })
+  await using full = await startFull(5, { slots: 3 })
   const { gates, queue, first, second, pause } = full
   const paused = pause.begin()
   gates.open(first)
@@ -121,7 +121,7 @@ test('so is a place that becomes free while the queue, which is empty, is asked 
 })
 
 test('a place for which a job was claimed that fetches its files first is offered to the queue again', async () => {
-  await using full = await startFull(3, { places: 2 })
+  await using full = await startFull(3, { slots: 2 })
   const { gates, queue, first, second } = full
   await using slow = await openLateHost(2)
   await queue(['b1'], 10, [`${slow.url}/b.png`])
@@ -135,8 +135,8 @@ test('a place for which a job was claimed that fetches its files first is offere
   await expect.poll(gates.running, soon).toContain('b1')
 })
 
-/** A runner all of whose places the account a has; it has `jobs` of them, and those that wait have fetched their files. */
-async function startFull(jobs: number, settings: Pick<BenchSettings, 'sparePlaces'> & { readonly places: number }) {
+/** A runner all of whose slots the account a has; it has `jobs` of them, and those that wait have fetched their files. */
+async function startFull(jobs: number, settings: Pick<BenchSettings, 'sparePlaces'> & { readonly slots: number }) {
   await using stack = new AsyncDisposableStack()
   const host = stack.use(await openLateHost(jobs))
   const gates = createGates()
@@ -148,7 +148,7 @@ async function startFull(jobs: number, settings: Pick<BenchSettings, 'sparePlace
   const queue = await createQueue(bench)
   const names = Array.from({ length: jobs }, (_, index) => `a${index + 1}`)
   await queue(names, 10, [`${host.url}/a.png`])
-  await expect.poll(() => [gates.running().length, bench.current()], soon).toEqual([settings.places, jobs])
+  await expect.poll(() => [gates.running().length, bench.current()], soon).toEqual([settings.slots, jobs])
   const [first = '', second = ''] = gates.running()
   const owned = stack.move()
   return { gates, bench, queue, pause, first, second, [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -148,7 +148,8 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
         { outcome: 'done' },
         ...(pending.kind === 'reconcile' ? reconciled : []),
       ]
-      if (chance.below(4) > 0) await world.run('answerPendingWork', pending, chance.pick(answers) ?? { outcome: 'done' })
+      if (chance.below(4) > 0)
+        await world.run('answerPendingWork', pending, chance.pick(answers) ?? { outcome: 'done' })
     }
   }
 

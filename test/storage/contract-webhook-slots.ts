@@ -1,4 +1,4 @@
-// The part of the store contract about the places of senders, which go to endpoints that have proven to answer promptly, and about
+// The part of the store contract about the slots of senders, which go to endpoints that have proven to answer promptly, and about
 // endpoints that leave.
 import { expect, test } from 'vitest'
 import type { ClaimedDelivery, DeliveryClaim } from '../../src/core/accounts/webhook.ts'
@@ -113,7 +113,7 @@ export function webhookPlaceTests(openStore: OpenTestStore): void {
     const claimed = await claimWithin(store, { limit: 32, unprovenHere: silent.length })
     expect(claimed.map(({ job }) => job.accountId)).toEqual([good, good])
     expect(await store.hasDueDelivery(full)).toBe(false)
-    // Places that become free go to the accounts that had none yet: eight of the silent ones, and this.
+    // Slots that become free go to the accounts that had none yet: eight of the silent ones, and this.
     const fresh = await makeAccount(store, 1, 1)
     const served = new Set(silent.map(({ job }) => job.accountId))
     await giveBack(store, silent.slice(0, 9), 1)

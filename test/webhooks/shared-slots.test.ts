@@ -1,4 +1,4 @@
-// Places of endpoints and accounts hold for an installation: two senders on one data directory make no more attempts than one.
+// Slots of endpoints and accounts hold for an installation: two senders on one data directory make no more attempts than one.
 import { afterAll, expect, test } from 'vitest'
 import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
@@ -21,19 +21,19 @@ test.for([
   ['MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT', 1, single, 1],
   ['MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT', 2, several, 1],
   ['MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT', 3, several, 3],
-] as const)('%s=%i holds for two senders together', async ([, places, senders, endpoints]) => {
+] as const)('%s=%i holds for two senders together', async ([, slots, senders, endpoints]) => {
   await using receiver = await openReceiver()
   const [{ app, register, runJob, delivered }] = senders
   const account = await app.createAccount(100)
   for (let i = 0; i < endpoints; i++) await register(receiver.url, account)
-  // Endpoints have all their places once they have answered.
+  // Endpoints have all their slots once they have answered.
   await runJob(undefined, account)
   for (let i = 0; i < endpoints; i++) await receiver.next()
   await delivered(account)
   receiver.answer = () => {}
   // Jobs end in both processes, and each looks for deliveries then.
   for (let i = 0; i < 4; i++) await Promise.all(senders.map((hooks) => hooks.runJob(undefined, account)))
-  for (let i = 0; i < places; i++) await receiver.next()
+  for (let i = 0; i < slots; i++) await receiver.next()
 
   // Both have looked again when each has delivered for another account.
   for (const hooks of senders) {
@@ -43,5 +43,5 @@ test.for([
     await hooks.runJob(undefined, other)
     await quick.next()
   }
-  expect(receiver.received).toHaveLength(endpoints + places)
+  expect(receiver.received).toHaveLength(endpoints + slots)
 })

@@ -55,7 +55,7 @@ export interface Doors extends AsyncDisposable {
  */
 export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> {
   await using opened = new AsyncDisposableStack()
-  const place = locateAdmin(config)
+  const location = locateAdmin(config)
   const grpcServers: GrpcServer[] = []
   const shedder = startShedder(config, deps, opened.use(openRounds()))
   const refusal = overloaded(config.maxQueueMs)
@@ -112,9 +112,9 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
 
   const { host, adminHost, adminPort, adminGrpcPort } = config
   const { rpc } = deps
-  const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
+  const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, location) }
   const httpUrl = await openHttp(
-    createPublicServer(config, deps, { ...server, overload }, place, files),
+    createPublicServer(config, deps, { ...server, overload }, location, files),
     host,
     config.httpPort,
   )
@@ -127,7 +127,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
     )
   const grpcUrl =
     publicRpc &&
-    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC', shed }))
+    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: location === 'public', door: 'gRPC', shed }))
   const adminUrl =
     adminPort === null
       ? null
@@ -147,7 +147,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
           door: 'admin gRPC',
           shed: () => null,
         })
-  if (place === 'nowhere')
+  if (location === 'nowhere')
     deps.log.warn(
       { host },
       'AdminService, /metrics and reflection are off, because other machines can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',

@@ -42,8 +42,11 @@ export function locateAdmin({ host, adminPort, adminGrpcPort }: Config): AdminLo
 }
 
 /** What the public ports serve. */
-export function toPublicServices(services: readonly GuardedService[], place: AdminLocation): readonly GuardedService[] {
-  return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
+export function toPublicServices(
+  services: readonly GuardedService[],
+  location: AdminLocation,
+): readonly GuardedService[] {
+  return location === 'public' ? services : services.filter(({ service }) => service !== AdminService)
 }
 
 /** The server of the public HTTP port. */
@@ -51,10 +54,10 @@ export function createPublicServer(
   config: Config,
   { transport, keys, rpc, assets, submissions }: PublicDeps,
   server: ServerDeps & Pick<GatewayDeps, 'overload'>,
-  place: AdminLocation,
+  location: AdminLocation,
   files: FileShares,
 ): FastifyInstance {
-  const health = place === 'public' ? server.health : { ...server.health, metrics: null }
+  const health = location === 'public' ? server.health : { ...server.health, metrics: null }
   if (transport === null) return createHealthServer({ ...server, health })
   return createGateway({
     ...server,
@@ -74,7 +77,7 @@ export function createPublicServer(
       perOwner: config.maxDownloadsPerAddress,
     },
     extend(app) {
-      if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
+      if (rpc) addConnect(app, toPublicServices(rpc.services, location), config)
       addConsole(app, config.maxUploadBytes, assets?.covers)
       addSubmissionRoute(app, submissions)
     },

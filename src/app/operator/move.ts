@@ -47,17 +47,17 @@ export async function moveInstallation({ database, files, nowMs }: MoveOrder): P
   return { rows: to && (await transfer(from, to)), files: copied }
 }
 
-async function openTables(place: DatabaseLocation): Promise<TableSource> {
-  return 'url' in place
-    ? (await loadPostgres()).openPostgresTables(place.url)
-    : openSqliteTables(layOut(place.dataDir).database)
+async function openTables(location: DatabaseLocation): Promise<TableSource> {
+  return 'url' in location
+    ? (await loadPostgres()).openPostgresTables(location.url)
+    : openSqliteTables(layOut(location.dataDir).database)
 }
 
-async function createTables(place: DatabaseLocation, nowMs: number): Promise<TableTarget> {
-  if ('url' in place) return (await loadPostgres()).createPostgresTables(place.url)
-  const { database } = layOut(place.dataDir)
+async function createTables(location: DatabaseLocation, nowMs: number): Promise<TableTarget> {
+  if ('url' in location) return (await loadPostgres()).createPostgresTables(location.url)
+  const { database } = layOut(location.dataDir)
   refuseFile(database, existsSync(database))
-  makeFolder(place.dataDir)
+  makeFolder(location.dataDir)
   return createSqliteTables(database, nowMs)
 }
 

@@ -26,13 +26,13 @@ export interface StoreOptions extends Pick<
  * @throws StartupError when the database cannot be used; it is left as it was
  */
 export async function openStore(
-  place: StoreLocation,
+  location: StoreLocation,
   { clock, ...options }: StoreOptions = {},
 ): Promise<Store & AsyncDisposable> {
-  const { dataDir } = place
+  const { dataDir } = location
   const given = { ...options, ...(clock && { clock }) }
-  if (place.databaseUrl) {
-    const store = await openPostgres(place, place.databaseUrl, given)
+  if (location.databaseUrl) {
+    const store = await openPostgres(location, location.databaseUrl, given)
     try {
       makeFolder(dataDir)
     } catch (error) {
@@ -50,10 +50,10 @@ export async function openStore(
  * Opens the store of an installation that has one, for one command; nothing is created or migrated.
  * @throws StartupError when there is none, or its schema is not that of this program
  */
-export async function openExistingStore(place: StoreLocation): Promise<Store & AsyncDisposable> {
-  if (place.databaseUrl) return openPostgres(place, place.databaseUrl, { listens: false })
+export async function openExistingStore(location: StoreLocation): Promise<Store & AsyncDisposable> {
+  if (location.databaseUrl) return openPostgres(location, location.databaseUrl, { listens: false })
   const { noThreads } = await import('../../storage/sqlite/no-threads.ts')
-  return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false, threads: noThreads })
+  return openSqliteStore({ path: layOut(location.dataDir).database, migrates: false, threads: noThreads })
 }
 
 /** The driver is loaded where it is used. */

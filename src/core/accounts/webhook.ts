@@ -122,16 +122,16 @@ export interface DeliveryCaps {
   readonly unproven: { readonly inAll: number; readonly perWebhook: number; readonly perAccount: number }
 }
 
-/** Endpoints and accounts whose places are all taken. */
+/** Endpoints and accounts whose slots are all taken. */
 export interface FullSlots {
   readonly webhookIds: readonly string[]
   readonly accountIds: readonly string[]
-  /** Accounts without a place left for endpoints that are not known to be prompt; null if no account has one. */
+  /** Accounts without a slot left for endpoints that are not known to be prompt; null if no account has one. */
   readonly unprovenAccountIds: readonly string[] | null
 }
 
 /**
- * Counts the free places of endpoints and accounts.
+ * Counts the free slots of endpoints and accounts.
  * @param underWay the endpoints of the attempts of all processes, once for each attempt
  * @param unprovenHere how many attempts of this process are to endpoints that are not known to answer promptly
  */
@@ -151,17 +151,17 @@ export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[], un
   for (const endpoint of underWay) take(endpoint)
   unproven.inAll = unprovenHere
   const fullOf = (taken: ReadonlyMap<string, number>, cap: number): string[] =>
-    [...taken].filter(([, places]) => places >= cap).map(([id]) => id)
+    [...taken].filter(([, slots]) => slots >= cap).map(([id]) => id)
   return {
     take,
     of({ webhookId, accountId, proven }: Endpoint): number {
-      const places = Math.min(
+      const slots = Math.min(
         caps.perWebhook - (webhooks.get(webhookId) ?? 0),
         caps.perAccount - (accounts.get(accountId) ?? 0),
       )
-      if (proven) return places
+      if (proven) return slots
       return Math.min(
-        places,
+        slots,
         caps.unproven.inAll - unproven.inAll,
         caps.unproven.perWebhook - (webhooks.get(webhookId) ?? 0),
         caps.unproven.perAccount - (unproven.accounts.get(accountId) ?? 0),
@@ -239,9 +239,9 @@ export interface WebhookStore {
   listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
   /** Makes a delivery due now, with the full number of attempts. */
   redeliver(deliveryId: string, by?: Actor): Promise<RedeliverOutcome>
-  /** Whether a delivery is due to an endpoint with a free place. Cheap enough to poll. */
+  /** Whether a delivery is due to an endpoint with a free slot. Cheap enough to poll. */
   hasDueDelivery(claim: DeliveryClaim): Promise<boolean>
-  /** Claims due deliveries for a sender; endpoints take turns. Claims of all senders count toward the places of endpoints and accounts. */
+  /** Claims due deliveries for a sender; endpoints take turns. Claims of all senders count toward the slots of endpoints and accounts. */
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
   /** Records the outcome of an attempt. False if the token is stale: nothing changed. */
   reportDelivery(report: DeliveryReport): Promise<boolean>

@@ -59,15 +59,19 @@ declare module 'fastify' {
 /** A connection that is served. */
 interface Served {
   readonly progress: Progress
-  /** Gives back the place of the connection. */
+  /** Gives back the slot of the connection. */
   readonly leave: () => void
 }
 
 /** Accepts connections for a server that does not listen itself, bounds them, and makes `app.close()` end. */
-export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, outcomes: ConnectionOutcomes): Connections {
+export function boundConnections(
+  app: FastifyInstance,
+  bounds: ConnectionBounds,
+  outcomes: ConnectionOutcomes,
+): Connections {
   // Oldest first.
   const connections = new Map<Connection, Served>()
-  const places = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
+  const slots = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
 
   function leave(connection: Connection): void {
     connections.get(connection)?.leave()
@@ -92,17 +96,17 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   const listener = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const connection = new Connection(socket, bounds)
     const client = bounds.toClient(connection.remoteAddress)
-    let place = places.take(client)
-    if (place === 'inAll' && makeRoom()) place = places.take(client)
+    let slot = slots.take(client)
+    if (slot === 'inAll' && makeRoom()) slot = slots.take(client)
     // A broken connection is closed.
     connection.on('error', () => {})
-    if (typeof place === 'string') {
+    if (typeof slot === 'string') {
       connection.refused = true
-      outcomes.note(place === 'inAll' ? 'connections' : 'connections_per_address', connection)
-      outcomes.refuse(tooMany(place, bounds), connection)
+      outcomes.note(slot === 'inAll' ? 'connections' : 'connections_per_address', connection)
+      outcomes.refuse(tooMany(slot, bounds), connection)
       return
     }
-    connections.set(connection, { progress: new Progress(connection, bounds), leave: place })
+    connections.set(connection, { progress: new Progress(connection, bounds), leave: slot })
     connection.once('close', () => leave(connection))
     app.server.emit('connection', connection)
   })

@@ -57,16 +57,12 @@ export interface ServedAssets {
  * Adds the routes.
  * @param bounds how many downloads there may be at once, in all and for one address: each holds a file open
  */
-export function addAssetRoutes(
-  app: FastifyInstance,
-  { blobs, urls, samples }: ServedAssets,
-  bounds: SlotBounds,
-): void {
-  const places = createSlots(bounds)
+export function addAssetRoutes(app: FastifyInstance, { blobs, urls, samples }: ServedAssets, bounds: SlotBounds): void {
+  const slots = createSlots(bounds)
   function takeSlot(request: FastifyRequest, reply: FastifyReply): void {
-    const place = places.take(toClientNetwork(request.client))
-    if (typeof place === 'string') throw tooMany(place, bounds)
-    whenClosed(reply, place)
+    const slot = slots.take(toClientNetwork(request.client))
+    if (typeof slot === 'string') throw tooMany(slot, bounds)
+    whenClosed(reply, slot)
   }
 
   app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(

@@ -75,7 +75,10 @@ export async function startGrpcServer(
     noteOpen: (call, status) => noteOpen(pipeline, call, status),
     report(code, { path, ...facts }) {
       pipeline.metrics.countGrpcRefusal(code)
-      pipeline.logUnauthenticated({ code, ...(path !== undefined && { path: cutText(path) }), ...facts }, 'gRPC refused')
+      pipeline.logUnauthenticated(
+        { code, ...(path !== undefined && { path: cutText(path) }), ...facts },
+        'gRPC refused',
+      )
     },
   }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === undefined ? error : toListenError(door, host, port, error)
@@ -93,5 +96,8 @@ function noteOpen(
   const name = grpc.status[code].toLowerCase()
   metrics.countCalls(rpc)(name, ms / 1000)
   if (code !== grpc.status.OK)
-    logUnauthenticated({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
+    logUnauthenticated(
+      { rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details },
+      'call refused',
+    )
 }

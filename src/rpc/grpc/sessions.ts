@@ -51,7 +51,7 @@ export interface Connection {
   /** The number of small pieces of messages since a time. */
   fragments: { sinceMs: number; count: number }
   ping: { sentAtMs: number; answered: boolean }
-  /** Frees the place of the connection; called at the latest when it is closed. */
+  /** Frees the slot of the connection; called at the latest when it is closed. */
   readonly leave: () => void
 }
 
@@ -90,7 +90,7 @@ export interface Sessions {
 export function createSessions({ bounds, nowMs, shakeHands, serve, report }: SessionDeps): Sessions {
   // Oldest first.
   const connections = new Set<Connection>()
-  const places = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
+  const slots = createSlots({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
   const { maxKeylessCalls: perSecond, toClient } = bounds
   const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
   let allClosed: (() => void) | undefined
@@ -129,12 +129,12 @@ export function createSessions({ bounds, nowMs, shakeHands, serve, report }: Ses
     }
   }
 
-  /** Takes a place for a connection; null when there is none. */
+  /** Takes a slot for a connection; null when there is none. */
   function takeSlot(client: string | null): (() => void) | null {
-    let place = places.take(client)
-    if (place === 'inAll' && closeIdle()) place = places.take(client)
-    if (typeof place === 'function') return once(place)
-    report(place === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
+    let slot = slots.take(client)
+    if (slot === 'inAll' && closeIdle()) slot = slots.take(client)
+    if (typeof slot === 'function') return once(slot)
+    report(slot === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
     return null
   }
 

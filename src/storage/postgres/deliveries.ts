@@ -42,7 +42,7 @@ export async function giveUp(tx: Writing, webhookId: string, error: string): Pro
   )
 }
 
-// At most as many per account as it has places, so an account with many endpoints does not fill the list.
+// At most as many per account as it has slots, so an account with many endpoints does not fill the list.
 const dueWebhooks = `SELECT d.webhook_id AS webhookId, d.account_id AS accountId FROM (
     SELECT webhook_id, account_id, claimed_at, next_due_at,
       row_number() OVER (PARTITION BY account_id ORDER BY claimed_at, next_due_at) AS turn FROM webhooks
@@ -60,7 +60,7 @@ type ClaimRow = Omit<ClaimedDelivery, 'secrets' | 'job' | 'input' | 'proven'> & 
   jobThen: string | null
 }
 
-/** Claims due deliveries. Senders take turns, so that the places of endpoints and accounts hold for all of them. */
+/** Claims due deliveries. Senders take turns, so that the slots of endpoints and accounts hold for all of them. */
 export async function claimDeliveries(tx: Writing, claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]> {
   const { limit, unprovenHere, leaseMs, ...caps } = claim
   const locked = tx.rows("SELECT pg_advisory_xact_lock(hashtextextended('mediagen deliveries', 0))")
@@ -78,20 +78,20 @@ export async function claimDeliveries(tx: Writing, claim: DeliveryClaim): Promis
       webhooks,
       accounts: [...accountIds, ...except],
       perAccount,
-      // An account with running attempts is skipped once it has filled its other places.
+      // An account with running attempts is skipped once it has filled its other slots.
       limit: left * perAccount,
     })
     for (const found of due) {
       const endpoint = { ...found, proven }
-      const places = Math.min(room.of(endpoint), limit - claimed.length)
-      if (places <= 0) continue
-      const taken = await claimOf(tx, endpoint, places, leaseMs, now)
+      const slots = Math.min(room.of(endpoint), limit - claimed.length)
+      if (slots <= 0) continue
+      const taken = await claimOf(tx, endpoint, slots, leaseMs, now)
       for (const _ of taken) room.take(endpoint)
       claimed.push(...taken)
     }
   }
 
-  // First the unproven ones, within their part of the places, so an endpoint can prove itself however busy the others are.
+  // First the unproven ones, within their part of the slots, so an endpoint can prove itself however busy the others are.
   const { unprovenAccountIds } = room.full()
   if (unprovenAccountIds) await claimFrom(false, caps.unproven.perAccount, unprovenAccountIds)
   await claimFrom(true, caps.perAccount, [])
@@ -101,7 +101,7 @@ export async function claimDeliveries(tx: Writing, claim: DeliveryClaim): Promis
 async function claimOf(
   tx: Writing,
   { webhookId, accountId, proven }: Endpoint,
-  places: number,
+  slots: number,
   leaseMs: number,
   now: number,
 ): Promise<ClaimedDelivery[]> {
@@ -118,7 +118,7 @@ async function claimOf(
      WHERE w.webhook_id = d.webhook_id AND w.secret IS NOT NULL AND d.number = due.number
      RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.url, w.secret, w.previous_secrets AS previousSecrets, w.include_input AS includeInput, d.event,
        d.job_number AS jobNumber, d.job_then AS jobThen, d.created_at AS createdAtMs, d.attempt, d.token`,
-    { webhookId, now, leaseMs, places, claimedAs: proven ? 'proven' : 'unproven' },
+    { webhookId, now, leaseMs, slots, claimedAs: proven ? 'proven' : 'unproven' },
   )
   if (rows.length === 0) return []
   tx.send('UPDATE webhooks SET claimed_at = :now WHERE webhook_id = :webhookId', { webhookId, now })

@@ -34,7 +34,11 @@ export interface Notifications {
  * @param name of this process: its own news are not told twice
  * @throws StartupError when no news come from there
  */
-export async function openNotifications(db: Pick<Database, 'rows'>, listenUrl: string | null, name: string): Promise<Notifications> {
+export async function openNotifications(
+  db: Pick<Database, 'rows'>,
+  listenUrl: string | null,
+  name: string,
+): Promise<Notifications> {
   const listeners = new Set<NotificationListener>()
   const tellHere: NotificationListener = (jobs) => {
     for (const listener of listeners) listener(jobs)

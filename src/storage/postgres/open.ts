@@ -93,7 +93,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 
   let closing: Promise<void> | null = null
-  const close = (): Promise<void> => (closing ??= closeAll([commands.close, leading.stop, notifications.close, db.close]))
+  const close = (): Promise<void> =>
+    (closing ??= closeAll([commands.close, leading.stop, notifications.close, db.close]))
 
   return {
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),

@@ -27,7 +27,11 @@ export async function claimPendingWork(tx: Writing, limit: number, leaseMs: numb
 }
 
 /** Records the answer to a question, if nobody has claimed it again. */
-export async function answerPendingWork(tx: Writing, { jobId, fence, attempts }: PendingWork, answer: PendingWorkAnswer): Promise<void> {
+export async function answerPendingWork(
+  tx: Writing,
+  { jobId, fence, attempts }: PendingWork,
+  answer: PendingWorkAnswer,
+): Promise<void> {
   const locked = await lockJobs(tx, [jobId])
   const job = locked.jobs.get(jobId)
   if (job === undefined) return

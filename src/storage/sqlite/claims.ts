@@ -194,7 +194,8 @@ function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow)
     upstreamRuns.record(job.number, upstream)
     const end = decideReconciled(toRunState(job), saved, writing.nowMs())
     if (end) endRun(job, end, saved)
-    else if (job.status !== 'needs_review' && job.status !== 'succeeded') pendingWork.learn(job.number, saved.checkpoint)
+    else if (job.status !== 'needs_review' && job.status !== 'succeeded')
+      pendingWork.learn(job.number, saved.checkpoint)
   }
 }
 

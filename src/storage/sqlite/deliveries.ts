@@ -57,7 +57,7 @@ export function createDeliveryCommands(writing: Writing) {
 }
 
 function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly ClaimedDeliveryRow[] {
-  // At most as many per account as it has places, so an account with many endpoints does not fill the list.
+  // At most as many per account as it has slots, so an account with many endpoints does not fill the list.
   const dueWebhooks = db.prepare<
     { proven: number; now: number; webhooks: string; accounts: string; perAccount: number; limit: number },
     Omit<Endpoint, 'proven'>
@@ -100,8 +100,8 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     .prepare<[number], string>('SELECT coalesce(brief, input) FROM job_inputs WHERE number = ?')
     .pluck()
 
-  function claimOf({ webhookId, accountId, proven }: Endpoint, places: number, leaseMs: number): ClaimedDeliveryRow[] {
-    const numbers = dueDeliveries.all(webhookId, nowMs(), places)
+  function claimOf({ webhookId, accountId, proven }: Endpoint, slots: number, leaseMs: number): ClaimedDeliveryRow[] {
+    const numbers = dueDeliveries.all(webhookId, nowMs(), slots)
     const turn = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
     if (turn === undefined) return []
     const { includeInput, url, secret, previousSecrets } = turn
@@ -132,20 +132,20 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
         webhooks: JSON.stringify(webhooks),
         accounts: JSON.stringify([...accountIds, ...except]),
         perAccount,
-        // An account with running attempts is skipped once it has filled its other places.
+        // An account with running attempts is skipped once it has filled its other slots.
         limit: left * perAccount,
       })
       for (const found of due) {
         const endpoint = { ...found, proven }
-        const places = Math.min(room.of(endpoint), limit - claimed.length)
-        if (places <= 0) continue
-        const taken = claimOf(endpoint, places, leaseMs)
+        const slots = Math.min(room.of(endpoint), limit - claimed.length)
+        if (slots <= 0) continue
+        const taken = claimOf(endpoint, slots, leaseMs)
         for (const _ of taken) room.take(endpoint)
         claimed.push(...taken)
       }
     }
 
-    // First the unproven ones, within their part of the places, so an endpoint can prove itself however busy the others are.
+    // First the unproven ones, within their part of the slots, so an endpoint can prove itself however busy the others are.
     const { unprovenAccountIds } = room.full()
     if (unprovenAccountIds) claimFrom(false, caps.unproven.perAccount, unprovenAccountIds)
     claimFrom(true, caps.perAccount, [])

@@ -132,7 +132,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     saveCheckpoint: (jobId, token, saved) =>
       writer.submit('saveCheckpoint', jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) }),
     showPreview: (jobId, token, key) => writer.submit('showPreview', jobId, token, key),
-    claimPendingWork: async (most, ms) => (hasDuePendingWork(clock.nowMs()) ? writer.submit('claimPendingWork', most, ms) : []),
+    claimPendingWork: async (most, ms) =>
+      hasDuePendingWork(clock.nowMs()) ? writer.submit('claimPendingWork', most, ms) : [],
     answerPendingWork: (pending, answer) => writer.submit('answerPendingWork', pending, answer),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)
