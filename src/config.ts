@@ -35,7 +35,7 @@ export const generalSettings = {
     10,
     2,
     1000,
-    'Maximum number of connections of a process to PostgreSQL, besides one for news',
+    'Maximum number of connections of a process to PostgreSQL, besides one for notifications',
   ),
   migrates: text(
     'MEDIAGEN_MIGRATE',

@@ -1,4 +1,4 @@
-// What providers tell this server about submissions.
+// Reports of providers about submissions.
 import type { Store } from '../core/store.ts'
 import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 

@@ -99,7 +99,7 @@ const schema: JsonObject = {
  * `{"preview": ".draft.png"}` and
  * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
  * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
- * error printed, else with `program_failed`, and `onFailure` is told the last lines of standard error. On abort the process group gets SIGTERM, SIGKILL later.
+ * error printed, else with `program_failed`, and `onFailure` receives the last lines of standard error. On abort the process group gets SIGTERM, SIGKILL later.
  *
  * `limits` of the spec has what the kernel is to refuse the program (`ProgramLimits`, written with underscores).
  *

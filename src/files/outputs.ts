@@ -144,7 +144,7 @@ function checkFile(stats: Stats, { name, maxBytes, maker }: Origin): void {
       ? 'empty'
       : stats.size > maxBytes
         ? `larger than ${maxBytes} bytes`
-        : // The server may read more than whoever left this.
+        : // The server may read more files than the program that left this.
           stats.nlink > 1 && stats.uid !== maker
           ? 'another name (a hard link) of a file of another user'
           : null

@@ -1,4 +1,4 @@
-// What a request hears that no route takes: 405 where a route takes other methods, else 404.
+// The answer to a request that no route takes: 405 where a route takes other methods, else 404.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import { cutText } from '../core/log-text.ts'

@@ -12,7 +12,7 @@ const connectPaths = '/mediagen.v1.'
 
 /** Decides which requests are refused, and with which answer. */
 export interface Overload {
-  /** Whether to refuse a request; called for each but those that are spared. A request that is to be refused is counted. */
+  /** Whether to refuse a request; called for each request that may be refused. Counts a refusal. */
   readonly refuses: () => boolean
   /** Called for each request that is answered in any case. */
   readonly spare: () => void

@@ -1,13 +1,13 @@
 // Load shedding: refuses requests while the server is overloaded, in the manner of CoDel (Nichols and Jacobson, Controlling Queue
 // Delay). Requests wait in buffers of the system until the event loop comes round to their connection, so a request waits as long as
-// a round takes. One long round is a burst or a pause of the machine. Rounds that stay long mean a standing queue: overload. Then
+// a round takes. One long round is a burst or a pause of the machine. Rounds that stay long mean a queue that does not empty: overload. Then
 // each round answers requests for a short time and refuses the rest, so rounds, and with them waits, become short again.
 
 /** Refuses requests while the server is overloaded. */
 export interface Shedder {
   /** Whether to refuse a request; called for each when it arrives. */
   refuses(): boolean
-  /** Notes a request that is answered in any case: it tells how long requests wait, and is not counted. */
+  /** Notes a request that is answered in any case: it shows how long requests wait, and is not counted. */
   spare(): void
   /** An estimate of how long requests wait now, in milliseconds. */
   delayMs(): number
@@ -45,7 +45,7 @@ const answered = 0.02
 
 // … but after a longer round for this share of it, because the queue must become short first …
 const answeredLate = 0.05
-// … unless refusing did not make it short in so many times `maxQueueMs`, because whoever is refused asks again at once. Then this
+// … unless refusing did not make it short in so many times `maxQueueMs`, because refused clients ask again at once. Then this
 // share is answered, as long as rounds do not exceed this fraction of `maxQueueMs`.
 const stubborn = { times: 10, answered: 0.4, longest: 0.25 }
 
@@ -74,7 +74,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
 
   function beginRound(atMs: number): void {
     const hasPaused = atMs - roundEndedMs > maxQueueMs * short
-    // To measure every short round would cost more than it tells.
+    // Measuring every short round would cost more than it shows.
     if (!hasPaused && !isShedding && lastRoundMs <= maxQueueMs * short) return
     if (hasPaused) lastRoundMs = 0
     longSinceMs = lastRoundMs > maxQueueMs * short ? (longSinceMs ?? atMs) : null

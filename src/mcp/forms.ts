@@ -3,7 +3,7 @@
 /** The forms that clients take. */
 const forms = { json: 'application/json', events: 'text/event-stream' } as const
 
-/** What the SDK must be told that the client accepts, so that it answers at all. */
+/** What the client has to accept in the eyes of the SDK, so that it answers at all. */
 export const acceptsBoth = `${forms.json}, ${forms.events}`
 
 /**

@@ -2,7 +2,7 @@
 import type { Job } from '@mediagen/client/client.ts'
 import type { ServerContext } from '@modelcontextprotocol/server'
 
-/** Tells each step of a job. The protocol wants the number to grow with every message, so other changes are not told. */
+/** Reports each step of a job. The protocol wants the number to grow with every message, so other changes are not reported. */
 export function createProgress({ _meta, notify }: ServerContext['mcpReq']): (job: Job) => void {
   const progressToken = _meta?.progressToken
   let told = -1

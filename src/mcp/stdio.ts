@@ -12,7 +12,7 @@ const waitSeconds = 180
 
 /**
  * Serves until the client closes its end.
- * @param report told what went wrong; standard output is the client's
+ * @param report receives what went wrong; standard output is the client's
  */
 export function serveMcp(client: MediagenClient, maxCredits: number, report: (error: unknown) => void) {
   const tools = createTools(waitSeconds)

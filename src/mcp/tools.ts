@@ -23,7 +23,7 @@ import {
   toPageFacts,
 } from './records.ts'
 
-// Agents' clients give a call up after 60 seconds, unless told otherwise.
+// Agents' clients give a call up after 60 seconds, unless configured otherwise.
 const usualWaitSeconds = 45
 // A larger preview is a link only.
 const mostPreviewBytes = 200_000

@@ -1,4 +1,4 @@
-// What providers tell of submissions, from a gateway to its core: an rpc without a key, since its request carries a token.
+// Reports of providers about submissions, from a gateway to its core: an rpc without a key, since its request carries a token.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import type { handleUnaryCall, Server, ServiceDefinition } from '@grpc/grpc-js'
@@ -42,7 +42,7 @@ export function addSubmissions(server: Pick<Server, 'addService'>, notifications
   server.addService(definition, { tellSubmission: tell })
 }
 
-/** Passes on what providers tell to a core elsewhere. */
+/** Passes reports of providers on to a core elsewhere. */
 export function createRemoteSubmissions(transport: Transport): SubmissionNotifications {
   const core = createClient(SubmissionsService, transport)
   return {

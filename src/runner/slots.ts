@@ -1,5 +1,5 @@
 // How the slots of a worker are shared: an account may have all of them while nobody else waits, at most its share while
-// somebody does, and there is a spare slot for an account that has none when all are taken.
+// somebody does, and one reserved slot serves an account that has none when all are taken.
 import type { Model } from '../catalog/model.ts'
 import type { SlotShare } from '../core/store.ts'
 import type { Phase } from './run.ts'
@@ -26,11 +26,11 @@ interface Placed {
 export interface TakenSlots {
   /** Those that are left for anybody. */
   readonly free: number
-  /** Whether there is a spare one, all others being taken. */
+  /** Whether the reserved slot is free while all others are taken. */
   readonly hasSpare: boolean
   /** The shares for the next claim of jobs. */
   share(): SlotShare
-  /** The same for a claim of the spare slot. */
+  /** The same for a claim of the reserved slot. */
   spareShare(): SlotShare
   /** The number of working runs of each model, by its id. */
   readonly ofModel: ReadonlyMap<string, number>

@@ -1,4 +1,4 @@
-// The home of a process in a data directory: folders of its own, named by a random name, and a lock which shows that it lives.
+// The directory of a process in the data directory: folders of its own under a random name, and a lock that shows that it lives.
 // Process ids say nothing: in two containers on one volume, both are 1.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export interface WorkerDirectoryFolders {
   readonly processes: string
 }
 
-/** The home of this process. */
+/** The directory of this process. */
 export interface WorkerDirectory {
   /** Names this process in records. */
   readonly name: string
@@ -25,8 +25,8 @@ export interface WorkerDirectory {
   /** Makes the folders. Before this nothing is on the disk. */
   open(): void
   /**
-   * Processes that died without leaving their homes, as far as no other process is seeing to them. Whoever asks ends what
-   * they held, then clears their homes.
+   * Processes that died and left their directories, unless another process already cleans up after them. The caller ends what
+   * they held, then clears their directories.
    */
   findDead(): DeadWorkers
   /** Whether no other process is known to live in this data directory. */
@@ -45,8 +45,8 @@ export interface DeadWorkers {
 }
 
 /**
- * Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their homes.
- * If the store cannot do that now, the leases run out, and the next start clears the homes.
+ * Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their directories.
+ * If the store cannot do that now, the leases run out, and the next start clears the directories.
  */
 export async function succeedDead(home: WorkerDirectory, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
   const dead = home.findDead()
@@ -63,7 +63,7 @@ export async function succeedDead(home: WorkerDirectory, store: Pick<Store, 'end
 
 const isWorkerDirectory = (name: string): boolean => isId('worker', name)
 
-/** Creates a home. @param name a new id of a worker */
+/** @param name a new id of a worker */
 export function createWorkerDirectory(folders: WorkerDirectoryFolders, name: string): WorkerDirectory {
   let lock: FileLock | null = null
   let alone = false

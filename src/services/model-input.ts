@@ -71,7 +71,7 @@ export function findReadyModel(catalog: Catalog, id: string, caller: ApiKey): Mo
 /**
  * What an input costs.
  * @param input with the defaults of the schema
- * @param log tells the operator, who has to mend the price
+ * @param log for the operator, who has to mend the price
  * @throws MediagenError `invalid_input` where the model has no price for it: loading tries some values, not all
  */
 export function quotePrice(model: Model, input: JsonObject, log: Pick<Logger, 'error'>): number {

@@ -35,7 +35,7 @@ export function createQuotesService(deps: {
   }
 }
 
-/** The refusal of a quote that is forged, altered or another account's. The answer does not tell which. */
+/** The refusal of a quote that is forged, altered or another account's. The answer does not say which. */
 export function quoteNotFound(): MediagenError {
   return new MediagenError('quote_not_found', 'There is no such quote. Ask for a new one with POST /v1/quotes.')
 }

@@ -45,7 +45,7 @@ export interface PooledProcessOptions {
   /** A process that exceeds this, together with the programs that it started, is killed with them, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
-  /** Called once, when the process has ended; `wasReady` tells whether it ever became ready. */
+  /** Called once, when the process has ended; `wasReady` says whether it ever became ready. */
   readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
 }
 

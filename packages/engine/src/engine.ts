@@ -145,7 +145,7 @@ export type Reconciled =
 export interface ProviderCheck {
   /** Whether it answers as servers of its kind do; null if every request would cost something. */
   readonly answers: boolean | null
-  /** `unknown`: no free request tells. `none`: the catalog names no key. */
+  /** `unknown`: no free request shows it. `none`: the catalog names no key. */
   readonly key: 'works' | 'refused' | 'missing' | 'unknown' | 'none'
   /** What is wrong; null if nothing is, as far as it can be known. */
   readonly reason: string | null

@@ -207,7 +207,7 @@ export class ProcessPool<Request extends object, Result> {
       if (holds < fewest) [next, fewest] = [waiting, holds]
       if (holds === 0) break
     }
-    // Running tasks are not preempted; if long tasks of one owner have all processes, a spare one serves another owner.
+    // Running tasks are not preempted; if long tasks of one owner have all processes, an idle process serves another owner.
     return this.#busy.length < this.#options.size || fewest === 0 ? next : undefined
   }
 
@@ -271,7 +271,7 @@ export class ProcessPool<Request extends object, Result> {
       child.kill(new Error('Replaced: it held much memory after its task'))
     else if (this.#children.has(child) && !child.dying) this.#free.push(child)
     this.#startNext()
-    // A spare process is for its task alone.
+    // A reserved process is for its task alone.
     if (this.#children.size > this.#options.size) this.#end(this.#takeFree())
   }
 

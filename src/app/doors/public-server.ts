@@ -25,7 +25,7 @@ export interface PublicDeps {
   readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineDeps } | null
   /** Unset where files are not served. */
   readonly assets?: NonNullable<GatewayDeps['assets']>
-  /** What providers of media tell. */
+  /** Reports of providers about submissions. */
   readonly submissions: SubmissionNotifications
 }
 

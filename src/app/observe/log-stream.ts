@@ -2,7 +2,7 @@
 // a full disk or a slow reader must neither stop nor delay it.
 import { write, writeSync } from 'node:fs'
 
-// A reader that stands still costs no more memory than this.
+// A reader that stalls costs no more memory than this.
 const mostWaitingBytes = 8 * 1024 * 1024
 const largestWriteBytes = 64 * 1024
 const busyMs = 100

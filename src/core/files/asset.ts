@@ -46,7 +46,7 @@ export interface PutOptions {
   readonly patienceMs?: number | undefined
   /** Whether a file that is refused is kept for the operator; the error says where. */
   readonly keepsRefused?: boolean
-  /** Is told each time why storing is tried again. */
+  /** Receives the reason each time storing is tried again. */
   readonly onTrouble?: (error: unknown) => void
 }
 

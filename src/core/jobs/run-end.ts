@@ -40,7 +40,7 @@ export interface RunState {
 export type RunEnd =
   | { readonly status: 'succeeded'; readonly creditsActual: number; readonly outputs?: readonly Asset[] }
   | { readonly status: 'failed' | 'canceled' | 'expired'; readonly error: JobError; readonly spent: boolean }
-  /** With outputs, also none, the work is done: other servers have nothing to tell. */
+  /** With outputs, also none, the work is done: other servers know nothing more. */
   | { readonly status: 'needs_review'; readonly error: JobError; readonly outputs?: readonly Asset[] }
   | { readonly status: 'queued'; readonly spent: boolean; readonly availableAtMs: number | null }
 

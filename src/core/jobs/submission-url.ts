@@ -9,7 +9,7 @@ export interface Submission {
   readonly n: number
 }
 
-/** What providers tell of submissions. */
+/** Reports of providers about submissions. */
 export interface SubmissionNotifications {
   /**
    * Keeps the provider's id of a submission; null keeps nothing.

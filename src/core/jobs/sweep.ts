@@ -40,7 +40,7 @@ export interface SweepOutcome {
   readonly more: boolean
 }
 
-/** The result of a duty that found nothing to do. */
+/** The result of a step that found nothing to do. */
 export const nothingSwept: SweepOutcome = {
   requeued: 0,
   failed: 0,
@@ -54,7 +54,7 @@ export const nothingSwept: SweepOutcome = {
   more: false,
 }
 
-/** The result of several duties. */
+/** The result of several steps. */
 export function addSwept(one: SweepOutcome, other: SweepOutcome): SweepOutcome {
   const { more, ...counts } = one
   const sums = Object.entries(counts).map(([name, count]) => [name, count + other[name as keyof typeof counts]])

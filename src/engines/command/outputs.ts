@@ -22,7 +22,7 @@ export async function listOutputs(folder: string, limits: OutputLimits): Promise
   const names: string[] = []
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(ifGone)) {
     if (entry.name.startsWith('.') || entry.isDirectory()) continue
-    // A link could name any file that the server may read; a pipe would keep whoever reads it waiting.
+    // A link could name any file that the server may read; a pipe would keep its reader waiting.
     if (!entry.isFile())
       throw new EngineError('output_invalid', `Output ${entry.name} is ${describe(entry)}, not a regular file.`)
     names.push(entry.name)

@@ -71,7 +71,7 @@ export interface Submission extends Place {
   readonly timeoutMs: number
   /** Until when the run may last, in milliseconds from now. */
   readonly leftMs: number
-  /** Where the provider may tell us of the end; null if nothing reaches this server. */
+  /** Where the provider may report the end; null if nothing reaches this server. */
   readonly webhook: string | null
   /** Set only if the answer is the result: then giving up ends the run there too. */
   readonly signal?: AbortSignal
@@ -113,7 +113,7 @@ export interface Backend {
   domain?(provider: Provider): string | undefined
   /** The headers that carry a key. */
   credentials(token: string, provider: Provider): Readonly<Record<string, string>>
-  /** Whether the model costs nothing but time, so a submission whose fate is unknown is repeated. */
+  /** Whether the model costs nothing but time, so a submission whose outcome is unknown is repeated. */
   readonly free: boolean
   /** Whether the answer to the submission is the result. */
   blocks(spec: RemoteSpec): boolean

@@ -27,7 +27,7 @@ const longestBackoffMs = 60_000
 const mostUnreachable = 5
 /** How many submissions of one run come to nothing before it gives up. */
 const mostLosses = 5
-/** How often one run asks about an outcome that the provider may never tell. */
+/** How often one run asks about an outcome that the provider may never report. */
 const mostQuestions = 4
 /** How long one run asks for a run there that may be another job's: until no earlier submission awaits its answer. */
 const longestContestMs = longestAnswerMs + longestPollMs
@@ -44,7 +44,7 @@ export interface MachineDeps extends SubmissionMemory {
   /** 0 … 1 */
   readonly random: () => number
   readonly throttle: Throttle
-  /** The address for what the provider wants to tell of a submission; null if nothing reaches this server. */
+  /** The address for reports of the provider about a submission; null if nothing reaches this server. */
   readonly webhookOf: (submission: Omit<FoundSubmission, 'upstreamId'>) => Promise<string | null>
 }
 

@@ -31,7 +31,7 @@ import { createMemory } from './readiness.ts'
 import { toEngineSchema, toProviderSchema } from './schema.ts'
 
 const defaultTimeoutSeconds = 600
-// A canceled submission whose fate is unknown is asked about for so long.
+// A canceled submission whose outcome is unknown is asked about for so long.
 const lookForMs = 600_000
 
 /** What remote engines need. */

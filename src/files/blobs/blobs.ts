@@ -20,7 +20,7 @@ export interface PutBlobOptions {
    * was opened, and a refusal is not repeated.
    */
   readonly patienceMs?: number | undefined
-  /** Is told each time why a step is repeated. */
+  /** Receives the reason each time a step is repeated. */
   readonly onTrouble?: ((error: unknown) => void) | undefined
 }
 
@@ -57,7 +57,7 @@ export interface Blobs {
   open(key: string, range?: ByteRange): Promise<BlobContent | null>
   /**
    * Writes a private copy to a local path where no file exists yet: changing it does not change the blob.
-   * @param take is told the number of bytes before any is written, and throws to refuse them
+   * @param take receives the number of bytes before any is written, and throws to refuse them
    * @returns false if there is no such blob
    */
   copyTo(key: string, path: string, take?: (bytes: number) => void): Promise<boolean>

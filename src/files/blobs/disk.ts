@@ -165,7 +165,7 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** Makes the folders of files, once for all of a folder. Whoever moves a file makes a missing one too, and hears why it fails. */
+/** Makes the folders of files, once for all of a folder. Moving a file makes a missing folder too, and fails with the reason. */
 async function makeFolders(paths: readonly string[]): Promise<void> {
   for (const folder of new Set(paths.map((path) => dirname(path))))
     await mkdir(folder, { recursive: true }).catch(() => {})

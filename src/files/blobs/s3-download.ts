@@ -1,11 +1,11 @@
-// Reads objects from a bucket. A line that is cut or stands still is taken up where it stopped by another request.
+// Reads objects from a bucket. A connection that breaks or stalls is resumed where it stopped by another request.
 import { Readable } from 'node:stream'
 import type { ByteRange } from './blobs.ts'
 import { BlobsError, type BucketClient } from './s3-requests.ts'
 
 /** How long requests for reading are repeated while the store is in trouble, in milliseconds: somebody waits. */
 export const readPatienceMs = 5000
-// A download that stands still for this long, in milliseconds, is continued by another request, so many times.
+// A download that stalls for this long, in milliseconds, is continued by another request, so many times.
 const stallMs = 30_000
 const maxResumptions = 3
 
@@ -13,7 +13,7 @@ const maxResumptions = 3
 interface ReadOptions {
   /** How long requests are repeated while the store is in trouble, in milliseconds. Default: as the client was made. */
   readonly patienceMs?: number | undefined
-  /** Is told the number of bytes before any is read, and throws to refuse them. */
+  /** Receives the number of bytes before any is read, and throws to refuse them. */
   readonly take?: ((bytes: number) => void) | undefined
 }
 

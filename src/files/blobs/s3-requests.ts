@@ -27,7 +27,7 @@ export interface BucketRequest {
   readonly patienceMs?: number | undefined
   /** Whether it is also repeated while the store refuses the key or has no such bucket, which somebody may mend. Default: no. */
   readonly outlastsRefusals?: boolean
-  /** Is told why the request is about to be repeated. */
+  /** Receives the reason before the request is repeated. */
   readonly onTrouble?: ((error: BlobsError) => void) | undefined
 }
 

@@ -8,7 +8,7 @@ interface Turn {
 /**
  * Flushes each folder one time after the other. Whoever asks during a flush shares the next one: the running one may have begun
  * before a name was given.
- * @param flush flushes a folder; whoever shares a flush shares its failure
+ * @param flush flushes a folder; callers that share a flush share its failure
  */
 export function shareFlushes(flush: (folder: string) => Promise<void>): (folder: string) => Promise<void> {
   const turns = new Map<string, Turn>()

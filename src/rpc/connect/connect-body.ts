@@ -44,7 +44,7 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
 /**
  * Reads a body and checks each message as soon as it is whole. Nothing is read before the first message is asked for.
  * @returns the same body, not compressed
- * @param spend told the size of each message, inflated, before it is decoded
+ * @param spend receives the size of each message, inflated, before it is decoded
  * @throws MediagenError `payload_too_large` or `invalid_request`, or what `spend` throws
  */
 export async function* readBody(

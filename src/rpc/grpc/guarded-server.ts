@@ -154,7 +154,7 @@ function createServe({ calls, findRoute, inject, ...options }: ServeDeps): Sessi
     const refusal = contentType.startsWith('application/grpc') ? findRefusal(read, route, options.shed) : notGrpc
     if (refusal) options.report(refusal.reason, { path, request_id: read.head.requestId })
     const error = refusal?.error ?? null
-    // Guarded calls inflate messages and keep deadlines; grpc-js is told of neither. It sends unknown paths back as they are.
+    // Guarded calls inflate messages and keep deadlines; grpc-js sees neither. It sends unknown paths back as they are.
     const injected = { ':path': encodeURI(path), 'content-type': contentType }
     inject(stream, injected, route ? { ...read, stream, connection, route, error, calls } : null)
     if (refusal && !error) stopReading(stream)

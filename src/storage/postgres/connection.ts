@@ -33,7 +33,7 @@ const mostRepeats = 20
 const firstWaitMs = 20
 const longestWaitMs = 500
 const connectMs = 5000
-// An answer that takes longer is taken for lost: nothing tells that packets are.
+// An answer that takes longer counts as lost: lost packets show in no other way.
 const answerMs = 10_000
 // Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans. A transaction whose client
 // was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn. What is committed is
@@ -81,7 +81,7 @@ export interface Database {
    * When the connection is lost, the next one finds out whether the transaction was committed. @throws StorageError
    */
   transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
-  /** The time of the server, as far as this process has heard of it. */
+  /** The time of the server, as far as this process knows it. */
   nowMs(): number
   /** Hears of the time of the server; transactions do by themselves. @param askedMs when it was asked for, of `performance.now()` */
   hear(serverMs: number, askedMs: number): void
@@ -124,10 +124,10 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     onConnect: refuseStandby,
   }
   const pool = new Pool(config)
-  /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is heard. */
+  /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is known. */
   let originMs: number | null = null
   function hear(serverMs: number, askedMs: number): void {
-    // The server looked at its clock after it was asked and before it was heard, however late that was; an origin that disagrees is
+    // The server read its clock between the request and the answer, however late that came; an origin that disagrees is
     // of a clock that was set since, or that runs differently.
     const [earliest, latest] = [serverMs - performance.now(), serverMs - askedMs]
     originMs = originMs === null ? earliest : Math.min(Math.max(originMs, earliest), latest)
@@ -168,7 +168,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
 
   /**
    * Whether the transaction that marked its slot with `n` was committed; if not, it never will be. Waits until it has ended: it holds
-   * the row. Numbers of PostgreSQL's transactions do not tell, since a crash makes it give some out again.
+   * the row. Numbers of PostgreSQL's transactions do not show it, since a crash makes it give some out again.
    */
   async function wasCommitted({ name, n }: Slot): Promise<boolean> {
     const sql = `INSERT INTO commits AS c (slot, n, used_at) VALUES (:name, :n + 1, now_ms(NULL))

@@ -1,5 +1,5 @@
-// News of changes: told here at once, and to other processes by NOTIFY, packed and a moment later. A NOTIFY within a transaction
-// would take a lock of the whole database at its commit. News may be lost; whoever must not miss a change also looks.
+// Notifications of changes: at once in this process, and a moment later, packed, to others by NOTIFY. A NOTIFY within a transaction
+// would take a lock of the whole database at its commit. Notifications may be lost: a reader that must not miss a change also polls.
 import { Client } from 'pg'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { StartupError } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import { type Database, toClientConfig } from './connection.ts'
 const channel = 'mediagen_news'
 const gatherMs = 20
 const reconnectMs = 1000
-// A connection that only listens is asked whether it is there: nothing tells that packets are lost.
+// A connection that only listens is checked by a query: lost packets show in no other way.
 const askMs = 5000
 const answerMs = 3000
 // PostgreSQL takes less than 8000 bytes; an id with its mark and a comma take 32.
@@ -30,9 +30,9 @@ export interface Notifications {
 
 /**
  * Listens to other processes, and again whenever the connection was lost.
- * @param listenUrl null for news of this process alone
- * @param name of this process: its own news are not told twice
- * @throws StartupError when no news come from there
+ * @param listenUrl null for notifications of this process alone
+ * @param name of this process: its own notifications are not delivered twice
+ * @throws StartupError when no notification arrives from there
  */
 export async function openNotifications(
   db: Pick<Database, 'rows'>,
@@ -53,7 +53,7 @@ export async function openNotifications(
   let timer: NodeJS.Timeout | undefined
   let sending = Promise.resolve()
 
-  /** The first news are told at once, those of the next moment together. Whoever has much to tell says only that there is something. */
+  /** The first notification is sent at once, those of the next moment together. Too many are replaced by one without details. */
   function send(): void {
     timer = undefined
     if (gathered.size === 0) return
@@ -83,7 +83,7 @@ export async function openNotifications(
   }
 }
 
-/** @param ring makes a sound that must be heard @throws StartupError */
+/** @param ring sends a notification that must arrive @throws StartupError */
 async function listen(url: string, name: string, tell: NotificationListener, ring: () => Promise<void>) {
   let closed = false
   let client: Client
@@ -116,7 +116,7 @@ async function listen(url: string, name: string, tell: NotificationListener, rin
       await mine.query(`LISTEN ${channel}`)
       timer = setInterval(() => void mine.query('SELECT').catch(again), askMs)
       timer.unref()
-      // What was told meanwhile is lost.
+      // Notifications sent meanwhile are lost.
       tell(null)
     } catch {
       again()

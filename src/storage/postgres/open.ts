@@ -46,13 +46,13 @@ const usualConnections = 10
 export interface PostgresOptions {
   /** `postgres://…` */
   readonly url: string
-  /** A connection of its own for news, where `url` leads through a pooler of transactions. Default: `url`. */
+  /** A connection of its own for notifications, where `url` leads through a pooler of transactions. Default: `url`. */
   readonly listenUrl?: string
-  /** Whether news of other processes are wanted. Default: yes. */
+  /** Whether to receive notifications of other processes. Default: yes. */
   readonly listens?: boolean
   /** Whether to bring the database to the current schema. Default: no. */
   readonly migrates?: boolean
-  /** Maximum number of connections, besides one for news. */
+  /** Maximum number of connections, besides one for notifications. */
   readonly connections?: number
   /** The clock of commands, for tests. Default: that of the server. */
   readonly clock?: Clock
@@ -196,12 +196,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 }
 
-/** Makes the first change and hears of the time. */
+/** Makes the first change and reads the time. */
 async function begin(db: Database, listenUrl: string | null): Promise<Notifications> {
   await db.rows(
     `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
   )
-  // Every transaction hears of the time.
+  // Every transaction reads the time.
   await db.transact(async (tx) => tx.unchanged())
   return openNotifications(db, listenUrl, randomUUID())
 }
@@ -213,7 +213,7 @@ async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> 
   clearInterval(awake)
 }
 
-/** Runs commands, tells what they changed, and counts those that wait. */
+/** Runs commands, notifies of what they changed, and counts those that wait. */
 function createCommands(db: Database, notifications: Notifications, options: PostgresOptions) {
   const { maxQueueMs = Infinity, maxQueuedWrites = Infinity } = options
   let latestMs = 0

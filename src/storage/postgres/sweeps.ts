@@ -19,7 +19,7 @@ const stale = "status = 'needs_review' AND finished_at <= :now::bigint - :review
 // A wait longer than the maximum began before the clock went back.
 const ready = `available_at IS NOT NULL AND (available_at <= :now OR available_at > :now::bigint + ${longestBackoffMs})`
 
-/** The duties of a sweep: what they look for, and what they do; each is a transaction of its own. */
+/** The steps of a sweep: what they look for, and what they do; each is a transaction of its own. */
 const steps = {
   lost: { found: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`], sweep: sweepLost },
   deadlines: { found: [`jobs WHERE ${passed}`], sweep: sweepDeadlines },
@@ -28,10 +28,10 @@ const steps = {
   deliveries: { found: deliveriesToSweep, sweep: sweepOldDeliveries },
 }
 
-/** A duty, as a command. */
+/** A step, as a command. */
 export type SweepStep = (tx: Writing, command: SweepCommand) => Promise<SweepOutcome>
 
-/** Finds the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
+/** Finds the steps that have something to do. It runs every second, and mostly there is nothing to write. */
 export async function findSweepSteps(
   db: Pick<Database, 'row' | 'hear'>,
   { leaseMs, reviewMs }: SweepTerms,

@@ -48,7 +48,7 @@ export function createCommands(writing: Writing) {
 export type Commands = ReturnType<typeof createCommands>
 export type CommandName = keyof Commands
 
-/** A command by its name, with what it is told. */
+/** A command by its name, with its arguments. */
 export interface Call {
   readonly name: CommandName
   readonly args: readonly unknown[]

@@ -206,7 +206,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
   } satisfies Partial<Store>
 }
 
-/** Does one duty after the other, where there is something to do; what was submitted meanwhile comes between them. */
+/** Runs one step after the other, where there is something to do; commands submitted meanwhile run between them. */
 async function sweep(
   writer: GroupCommit,
   reads: Pick<Reads, 'findSweepSteps'>,

@@ -18,7 +18,7 @@ const stale = "status = 'needs_review' AND finished_at <= :oldestReview"
 // A wait longer than the maximum began before the clock went back.
 const ready = 'available_at IS NOT NULL AND (available_at <= :now OR available_at > :latestRetry)'
 
-/** The duties of a sweep, with what they look for; each is a command, so that others come between them. */
+/** The steps of a sweep, with what they look for; each is a command, so that others run between them. */
 const steps = {
   sweepLost: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`],
   sweepDeadlines: [`jobs WHERE ${passed}`],
@@ -30,7 +30,7 @@ const steps = {
 type SweepStep = keyof typeof steps
 export const sweepSteps = Object.keys(steps) as SweepStep[]
 
-/** Creates the read of the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
+/** Creates the read of the steps that have something to do. It runs every second, and mostly there is nothing to write. */
 export function createSweepReads(db: Connection, nowMs: () => number) {
   const columns = Object.entries(steps).map(
     ([step, found]) => `${found.map((rows) => `EXISTS (SELECT 1 FROM ${rows})`).join(' OR ')} AS ${step}`,

@@ -22,7 +22,7 @@ export const ownThreads: Threads = {
 const program = new URL('./writer.ts', import.meta.url)
 
 /**
- * Starts the writer. It loads its modules at once, and opens the database when group-commit.ts tells it which; until then it keeps no
+ * Starts the writer. It loads its modules at once, and opens the database when group-commit.ts sends its path; until then it keeps no
  * process alive.
  * @param script its program; a test may pass one that fails
  */

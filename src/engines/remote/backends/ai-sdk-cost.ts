@@ -1,4 +1,4 @@
-// What the providers behind the AI SDK bill, as their answers tell it.
+// What the providers behind the AI SDK bill, as their answers say.
 import type { JsonValue, UpstreamCost, Usage } from '@mediagen/engine/engine.ts'
 import { isObject } from '../connection.ts'
 

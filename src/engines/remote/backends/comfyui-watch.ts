@@ -13,10 +13,10 @@ const hello = JSON.stringify({ type: 'feature_flags', data: { supports_preview_m
 const plainPicture = 1
 const namedPicture = 4
 const pictureStarts = [Buffer.from([0xff, 0xd8, 0xff]), Buffer.from('\x89PNG', 'latin1')]
-// The state of a thousand nodes; nobody is told of more.
+// The state of a thousand nodes; more are not reported.
 const mostEventChars = 256 * 1024
 const mostWordsBytes = 4096
-// Of those that tell the progress, a few a second are enough.
+// A few messages of progress a second are enough.
 const sampleMs = 100
 // A connection that ended is opened anew at the next look, then after two, four and more.
 const mostSkippedLooks = 32

@@ -1,4 +1,4 @@
-// fal: its queue over HTTP (docs.fal.ai/model-endpoints/queue). Its own client repeats submissions even when told not to, so
+// fal: its queue over HTTP (docs.fal.ai/model-endpoints/queue). Its own client repeats submissions even when configured not to, so
 // this is ours.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
