@@ -65,7 +65,7 @@ Every command takes \`--json\` to print JSON for programs, and \`--help\`. The e
 
 const promisesHead = `# Promises and their tests
 
-Each promise of [the contract](contract.md) by its number, and the files whose first lines or titles of tests cite it. Each of them checks the promise, or a part of it.
+Each promise of [the contract](../docs/contract.md) by its number, and the files whose first lines or titles of tests cite it. Each of them checks the promise, or a part of it.
 
 \`npm run docs\` makes this page from the contract and the tests.
 
@@ -193,12 +193,12 @@ function toDefault(value: unknown): string {
   return value === undefined || value === '' ? '' : code(String(value))
 }
 
-/** docs/promises.md. */
+/** test/promises.md. */
 export function describePromises(): string {
   const citations = Map.groupBy(readCitations(), ({ number }) => number)
   const rows = readPromises()
     .toSorted((one, other) => one.number - other.number)
-    .map(({ number, text }) => [`P${number} ${text}`, (citations.get(number) ?? []).map(describeCitation).join(', ')])
+    .map(({ number }) => [`P${number}`, (citations.get(number) ?? []).map(describeCitation).join(', ')])
   return promisesHead + table(['Promise', 'Tests'], rows)
 }
 
@@ -222,7 +222,7 @@ export const madePages: Readonly<Record<string, () => string | Promise<string>>>
   'settings.md': describeSettings,
   'routes.md': describeRoutes,
   'commands.md': describeCommands,
-  'promises.md': describePromises,
+  '../test/promises.md': describePromises,
 }
 
 if (import.meta.main)

@@ -187,7 +187,7 @@ export async function reportDelivery(tx: Writing, report: DeliveryReport): Promi
       error: attempt.error,
     },
   )
-  // A prompt attempt adds 1, up to 1; a slow one sets the number back to 0.
+  // A prompt attempt adds 1, up to 1; a slow one starts the probation again.
   tx.send(
     `UPDATE webhooks SET standing = CASE WHEN :prompt::boolean THEN least(1, standing + 1) ELSE ${-probation} END,
        disabled_at = CASE WHEN :gone::boolean THEN coalesce(disabled_at, :now) WHEN :delivered::boolean THEN NULL ELSE disabled_at END

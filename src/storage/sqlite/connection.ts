@@ -62,7 +62,7 @@ function unwritable(path: string): string {
 // What `PRAGMA synchronous` answers for FULL.
 const fullySynchronous = 2
 
-/** Sets the pragmas of every connection. docs/decisions/group-commit.md has the reasons. @throws StartupError */
+/** Sets the pragmas of every connection. docs/decisions/durability.md has the reasons. @throws StartupError */
 export function setPragmas(db: Connection): void {
   db.pragma('synchronous = FULL')
   if (db.pragma('synchronous', { simple: true }) !== fullySynchronous)
