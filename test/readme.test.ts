@@ -24,7 +24,7 @@ function commandsOf(block: string): string[] {
 }
 
 test('the first command of the README installs and starts, the second installs and tests', () => {
-  expect(commandsOf(blocks[0] ?? '')).toEqual(['npm ci && npm start'])
+  expect(commandsOf(blocks[0] ?? '')).toEqual(['npm ci --omit=dev && npm start'])
   expect(commandsOf(blocks[1] ?? '')).toEqual(['npm ci && npm test'])
 })
 

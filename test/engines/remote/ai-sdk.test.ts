@@ -298,8 +298,8 @@ describe('whether it is ready', () => {
   })
 
   test('the versions that are named are those that these tests ran on', async () => {
-    const { default: manifest } = await import('../../../package.json', { with: { type: 'json' } })
+    const { default: manifest } = await import('../../packages/package.json', { with: { type: 'json' } })
     const tested = Object.entries(packages).map(([name, { version }]) => [`@ai-sdk/${name}`, version])
-    expect(manifest.devDependencies).toMatchObject(Object.fromEntries(tested))
+    expect(manifest.dependencies).toMatchObject(Object.fromEntries(tested))
   })
 })
