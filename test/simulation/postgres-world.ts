@@ -10,17 +10,22 @@ export async function createPostgresWorld(nowMs: number): Promise<World> {
   const { createDatabase, dropDatabase } = testDatabases()
   const url = await createDatabase()
   const rawly = openDatabase(url, 1, () => null)
-  // News are hints, and nobody here waits for them.
+  // Notifications are hints, and nobody here waits for them.
   const open = () => openPostgresStore({ url, connections: 2, listens: false, clock: { nowMs: () => world.nowMs } })
 
+  let commands = 0
+  function counted<Answer>(command: Promise<Answer>): Promise<Answer> {
+    return command.finally(() => (commands += 1))
+  }
+
   const perform = ({ name, args }: Submission): Promise<unknown> =>
-    (store[name] as (...args: unknown[]) => Promise<unknown>)(...args)
+    counted((store[name] as (...args: unknown[]) => Promise<unknown>)(...args))
 
   // eslint-disable-next-line -- `open` reads the clock of what it is a part of, later.
   const world: World = {
     nowMs,
     run: (name, ...args) => perform({ name, args } as Submission) as ReturnType<Store[typeof name]>,
-    sweep: (command) => store.sweep(command),
+    sweep: (command) => counted(store.sweep(command)),
     /** Those of one kind share a transaction. Two kinds at once would run in an order that no seed decides. */
     async runGroup(submissions) {
       const answers = new Map<Submission, unknown>()
@@ -32,11 +37,13 @@ export async function createPostgresWorld(nowMs: number): Promise<World> {
         )
       return submissions.map((one) => answers.get(one))
     },
+    changes: () => String(commands),
     rows: (sql) => rawly.rows(sql),
     verify: () => store.verifyLedger(),
     async restart() {
       await store.close()
       store = await open()
+      commands += 1
     },
     async close() {
       await Promise.all([store.close(), rawly.close()])

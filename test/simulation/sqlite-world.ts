@@ -26,6 +26,7 @@ const emptyFile = (() => {
 export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint8Array): World {
   let db = open(emptyFile)
   let parts = build()
+  let restarts = 0
 
   function build() {
     const clock = () => world.nowMs
@@ -41,6 +42,7 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
       runBatch: createBatchRunner(db),
       verify: createLedgerVerifier(db),
       select: rememberStatements(db),
+      countChanges: db.prepare('SELECT total_changes()').pluck(),
     }
   }
 
@@ -80,6 +82,7 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
     run: (async (name, ...args) => runAlone(() => perform([{ name, args } as Submission])[0])) as World['run'],
     sweep: async (command) =>
       sweepSteps.map((step) => runAlone(() => parts.commands[step](command)) as SweepOutcome).reduce(addSwept),
+    changes: () => `${restarts} ${parts.countChanges.get() as number}`,
     rows: async <Row>(sql: string) => parts.select(sql).all() as Row[],
     verify: () => parts.verify(),
     async restart() {
@@ -87,6 +90,7 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
       db.close()
       db = open(file)
       parts = build()
+      restarts += 1
     },
     close: async () => void db.close(),
   }

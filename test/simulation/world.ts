@@ -31,6 +31,8 @@ export interface World {
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Runs commands together, as the store does with those of one moment. Answers are values or errors. */
   runGroup(submissions: readonly Submission[]): Promise<readonly unknown[]>
+  /** Differs from before when rows may have changed. */
+  changes(): string
   rows<Row extends object>(sql: string): Promise<Row[]>
   verify(): Promise<LedgerReport>
   /** Leaves nothing but what was durable, as kill -9 and a new start do. */
