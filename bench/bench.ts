@@ -1,11 +1,11 @@
 // What a benchmark is: given cores and a folder, it answers with rows of the table.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Cores } from './cores.ts'
-import { compare, type Comparison, type Spread } from './rounds.ts'
-import { type HttpRequest, fireHttp } from './http-load.ts'
-import { type Server, startBaseline } from './servers.ts'
 import type { BaselineRoute } from './baseline-http.ts'
+import type { Cores } from './cores.ts'
+import { type HttpRequest, fireHttp } from './http-load.ts'
+import { compare, type Comparison, type Spread } from './rounds.ts'
+import { type Server, startBaseline } from './servers.ts'
 
 /** One line of the table. */
 export interface Row {

@@ -1,10 +1,10 @@
+import { join } from 'node:path'
 // Many processes on one PostgreSQL: complete jobs against the queues that people would pick there, starts with more and more
 // processes, how long jobs wait for four workers, and claims, starts and lists when a million jobs are stored.
 import { openPostgresStore } from '../src/storage/postgres/open.ts'
 import { createPostgresTables } from '../src/storage/postgres/tables.ts'
 import { openSqliteTables } from '../src/storage/sqlite/tables.ts'
 import { transfer } from '../src/storage/transfer.ts'
-import { join } from 'node:path'
 import { hasPostgres, type PostgresServer, startPostgres } from '../test/storage/postgres-server.ts'
 import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, type Benchmark, makeFolder, type Row, toRow } from './bench.ts'

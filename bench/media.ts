@@ -1,15 +1,15 @@
 // What each built-in model takes at its default input, processor and memory, against its price: 1 credit is about 1 CPU second.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import sharp from 'sharp'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import sharp from 'sharp'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Model } from '../src/catalog/model.ts'
 import { priceUsage } from '../src/catalog/pricing.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { runScript } from './run-pinned.ts'
-import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 
 /** As far as a price may be off, up and down. */
 const factor = 2

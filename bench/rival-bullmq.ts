@@ -1,8 +1,8 @@
 // Rival: BullMQ on Redis behind Fastify; it has no ledger, so holds and settlements are transactions in SQLite. Run by rivals.ts.
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { openRivalLedger } from './rival-ledger.ts'
 import { rivalAccount, serveRival } from './rival-http.ts'
+import { openRivalLedger } from './rival-ledger.ts'
 
 const runsAtOnce = 256
 const name = 'generate'

@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto'
 // The ledger of the rivals: accounts, jobs and entries in SQLite, durable, one transaction a call. Used by rival-*.ts.
 import Database from 'better-sqlite3'
-import { randomUUID } from 'node:crypto'
 
 /** What a start says. */
 export interface RivalOrder {

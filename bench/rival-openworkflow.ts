@@ -1,8 +1,8 @@
 // Rival: openworkflow on SQLite behind Fastify; it has no ledger, so holds and settlements are transactions beside it. Run by rivals.ts.
 import { OpenWorkflow } from 'openworkflow'
 import { BackendSqlite } from 'openworkflow/sqlite'
-import { openRivalLedger } from './rival-ledger.ts'
 import { rivalAccount, serveRival } from './rival-http.ts'
+import { openRivalLedger } from './rival-ledger.ts'
 
 // As in its own benchmark; how often it polls cannot be set.
 const runsAtOnce = 100

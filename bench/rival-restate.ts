@@ -1,11 +1,11 @@
+import { once } from 'node:events'
 // Rival: Restate behind Fastify; it has no ledger, so holds and settlements are transactions in SQLite. Run by rivals.ts.
 import { type ClientHttp2Session, connect, createServer } from 'node:http2'
 import { type AddressInfo, connect as connectSocket } from 'node:net'
-import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { restateSdk, toRestateSocket } from './restate.ts'
-import { openRivalLedger } from './rival-ledger.ts'
 import { rivalAccount, serveRival } from './rival-http.ts'
+import { openRivalLedger } from './rival-ledger.ts'
 
 /** What of its SDK is used here. */
 interface Sdk {

@@ -1,6 +1,6 @@
+import { rivalAccount, serveRival } from './rival-http.ts'
 // Rival: Fastify and SQLite on the main thread, one durable transaction for each start, claim and settlement. Run by rivals.ts.
 import { openRivalLedger } from './rival-ledger.ts'
-import { rivalAccount, serveRival } from './rival-http.ts'
 
 const runsAtOnce = 256
 

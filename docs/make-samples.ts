@@ -3,9 +3,9 @@
 import { copyFileSync, mkdtempSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import sharp from 'sharp'
 import { makeSample, sampleWorks } from '../packages/builtin/catalog/samples.ts'
-import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { createProber } from '../src/files/media/prober.ts'
 
 // Half again as large as a card shows it, and of a few kilobytes: the catalog loads them all.

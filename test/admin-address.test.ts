@@ -9,10 +9,10 @@ import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
 import { isLoopback } from '../src/outgoing/hosts.ts'
+import { createGateEngine } from './gate-engine.ts'
 import { keepLog } from './kept-log.ts'
 import { openForeignClient } from './rpc/foreign-client.ts'
 import { openReflection } from './rpc/reflection-client.ts'
-import { createGateEngine } from './gate-engine.ts'
 import { startTestApp, type TestApp } from './test-app.ts'
 
 // Without an address for clients, a server on all addresses logs a warning of its own.

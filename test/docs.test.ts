@@ -1,15 +1,15 @@
 // What the pages say about the code is what the code says.
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { Code } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
 import { madePages, readOpenapi } from '../docs/make.ts'
 import { readCitations, readPromises, readWithdrawn } from '../docs/promises.ts'
 import { parts } from '../oxlint.config.ts'
-import { Code } from '@connectrpc/connect'
 import { isErrorCode } from '../src/core/errors.ts'
 import { problemKinds } from '../src/gateway/problems/problem-kinds.ts'
-import { grpcCodes } from '../src/rpc/errors.ts'
 import { limits } from '../src/limits.ts'
+import { grpcCodes } from '../src/rpc/errors.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const pages = globSync(['*.md', '{docs,bench,packages}/**/*.md'], {

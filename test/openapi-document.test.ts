@@ -1,10 +1,8 @@
+import formats from 'ajv-formats'
 // The OpenAPI document by itself: titles, examples, formats, headers, webhooks. test/gateway/openapi.test.ts holds it
 // against a server.
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { isErrorCode, retryable } from '../src/core/errors.ts'
-import { jobStatuses, terminalStatuses } from '../src/core/jobs/job.ts'
 import { readOpenapi } from '../docs/make.ts'
 import { AccountService } from '../gen/mediagen/v1/account_pb.ts'
 import { CatalogService } from '../gen/mediagen/v1/catalog_pb.ts'
@@ -13,6 +11,8 @@ import { GenerationService } from '../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../gen/mediagen/v1/webhooks_pb.ts'
+import { isErrorCode, retryable } from '../src/core/errors.ts'
+import { jobStatuses, terminalStatuses } from '../src/core/jobs/job.ts'
 
 const document: any = await readOpenapi()
 const { components } = document

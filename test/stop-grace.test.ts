@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 // A server that stops with work in hand everywhere has one grace for all of it: orchestrators kill after 30 seconds.
 import { connect } from 'node:net'
-import { once } from 'node:events'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { expect, test } from 'vitest'

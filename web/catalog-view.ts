@@ -5,9 +5,9 @@ import { element, icon } from './element.ts'
 import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import { sampleCover } from './samples.ts'
 import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
 import { toHash } from './route.ts'
+import { sampleCover } from './samples.ts'
 
 const typingPauseMs = 150
 const coverJobs = 60

@@ -1,7 +1,7 @@
 // Deletes generations, after a question in honest words.
 import { Refused } from '@mediagen/client/errors.ts'
-import type { Api } from './api.ts'
 import { isTerminal } from '@mediagen/client/records.ts'
+import type { Api } from './api.ts'
 import type { JobRecord } from './records.ts'
 
 /** Whether its owner may delete a job: it has ended, and its money is settled. */

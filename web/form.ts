@@ -6,11 +6,11 @@ import { findMissing, locate } from './form-value.ts'
 import { objectControl, pickControl } from './group-control.ts'
 import { listControl } from './list-control.ts'
 import { mediaControl } from './media-control.ts'
+import type { SlotParts } from './media-slot.ts'
 import { numberControl } from './number-control.ts'
 import type { JsonObject } from './records.ts'
-import type { SlotParts } from './media-slot.ts'
-import { describeViolation } from './violation-words.ts'
 import { colorControl, jsonControl, textControl } from './text-control.ts'
+import { describeViolation } from './violation-words.ts'
 
 export interface Form {
   readonly element: HTMLElement

@@ -2,11 +2,11 @@
 import { followJob } from '@mediagen/client/follow.ts'
 import { isAbort } from './api.ts'
 import { element } from './element.ts'
+import { isSame } from './form-value.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { createJobView } from './job-view.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import { isSame } from './form-value.ts'
 import type { JobRecord, JsonObject, ListRecord, ModelDetailRecord } from './records.ts'
 import { describeInput } from './session.ts'
 

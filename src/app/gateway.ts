@@ -1,13 +1,13 @@
 // A pure gateway: the REST door in front of a core elsewhere.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { createKeyRates } from '../rpc/keys/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createRemoteSubmissions } from '../rpc/submissions.ts'
-import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import type { App } from './app.ts'
-import { createGrace } from './doors/grace.ts'
 import { openDoors, logReady } from './doors/doors.ts'
+import { createGrace } from './doors/grace.ts'
 import { showLostLines } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 

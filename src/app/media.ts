@@ -1,19 +1,19 @@
 // The readers of media that inputs refer to.
 import type { Config } from '../config.ts'
 import type { AssetUrls } from '../core/files/asset.ts'
-import type { Blobs } from '../files/blobs/blobs.ts'
-import type { MediaSource } from '../files/media/reader.ts'
 import type { Store } from '../core/store.ts'
+import type { Blobs } from '../files/blobs/blobs.ts'
+import { createOwnAssetReader } from '../files/inputs/own-assets.ts'
+import { createUploadReader } from '../files/inputs/uploads.ts'
+import type { KeptBlobs } from '../files/kept-blobs.ts'
 import { dataUris } from '../files/media/data-uri.ts'
 import { createDownloader, type Downloader } from '../files/media/download.ts'
-import type { KeptBlobs } from '../files/kept-blobs.ts'
-import { createOwnAssetReader } from '../files/inputs/own-assets.ts'
+import type { MediaSource } from '../files/media/reader.ts'
 import type { Recogniser } from '../files/media/recognise.ts'
 import { createMediaSource } from '../files/media/source.ts'
-import { createUploadReader } from '../files/inputs/uploads.ts'
 import { createUrlReader } from '../files/media/url.ts'
-import type { Overrides } from './app.ts'
 import { onlyPublic } from '../outgoing/hosts.ts'
+import type { Overrides } from './app.ts'
 
 /** What the readers need. */
 export interface MediaDeps {

@@ -1,13 +1,13 @@
 // What all calls of a core go through.
 import type { Config } from '../config.ts'
 import type { Clock } from '../core/clock.ts'
+import { everySecond } from '../core/every-second.ts'
 import type { Store } from '../core/store.ts'
+import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { createAccess } from '../rpc/keys/access.ts'
 import { createKeyUses } from '../rpc/keys/key-uses.ts'
 import { startKeyWatch } from '../rpc/keys/key-watch.ts'
 import type { PipelineDeps } from '../rpc/pipeline.ts'
-import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
-import { everySecond } from '../core/every-second.ts'
 
 /** Starts what checks, limits and logs calls. */
 export function startPipeline(

@@ -1,14 +1,14 @@
 // The engines of remote models, with what they share through the store.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '@mediagen/engine/engine.ts'
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
-import type { Secrets } from '../engines/secrets.ts'
+import { toSubmissionPath } from '../core/jobs/submission-url.ts'
+import type { Store } from '../core/store.ts'
 import { createRemoteEngines } from '../engines/remote/remote-engine.ts'
 import { createThrottle, type Throttle } from '../engines/remote/throttle.ts'
-import type { Store } from '../core/store.ts'
-import { toSubmissionPath } from '../core/jobs/submission-url.ts'
+import type { Secrets } from '../engines/secrets.ts'
 
 /** What remote engines use of the store. */
 export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>

@@ -1,6 +1,6 @@
+import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 // Reports of providers about submissions.
 import type { Store } from '../core/store.ts'
-import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 
 /** What the address that providers are given leads to. */
 export function createSubmissionNotifications(

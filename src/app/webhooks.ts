@@ -2,15 +2,15 @@
 import type { Logger } from 'pino'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { Config } from '../config.ts'
-import type { AssetUrls } from '../core/files/asset.ts'
 import type { Clock } from '../core/clock.ts'
+import type { AssetUrls } from '../core/files/asset.ts'
 import type { Store } from '../core/store.ts'
 import { toRecord } from '../gateway/records.ts'
-import type { Grace } from './doors/grace.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../outgoing/hosts.ts'
-import { toJobMessage } from '../services/job-message.ts'
 import { createPoster } from '../outgoing/poster.ts'
+import { toJobMessage } from '../services/job-message.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
+import type { Grace } from './doors/grace.ts'
 import type { Metrics } from './observe/metrics.ts'
 
 /** Which hosts webhooks may be sent to. */

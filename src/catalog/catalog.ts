@@ -1,8 +1,8 @@
 // The catalog in use: all models, and which of them are ready by the latest answers of their engines.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Catalog, Model } from './model.ts'
 import { createRound } from '../core/round.ts'
+import type { Catalog, Model } from './model.ts'
 
 // Interval of the questions. Engines read files and query other servers to answer, so answers may be this old …
 const leastReadyForMs = 5000

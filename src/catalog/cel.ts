@@ -2,8 +2,8 @@
 // file computes. Parsing is a twentieth of what a server would load to start, so pricing.ts loads this file with the first price.
 import { parse } from '@bufbuild/cel'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { findFunction, findMethod, toTruth, toValue, typeOf, type Value } from './cel-functions.ts'
 import { Fraction, parseDecimal, toFraction } from '../core/fraction.ts'
+import { findFunction, findMethod, toTruth, toValue, typeOf, type Value } from './cel-functions.ts'
 
 /** A compiled expression. */
 export interface Expression {

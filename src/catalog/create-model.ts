@@ -1,16 +1,16 @@
 // From a catalog entry to a model that can be quoted and run.
 import { dirname } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Model } from './model.ts'
-import { createModelOpenapi } from './openapi.ts'
-import { compilePrice, maxCredits, type Price, PriceError } from './pricing.ts'
 import { type CatalogEntry, EntryError } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
+import type { Model } from './model.ts'
+import { createModelOpenapi } from './openapi.ts'
 import { createPriceExamples, type PriceExamples } from './price-examples.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
+import { compilePrice, maxCredits, type Price, PriceError } from './pricing.ts'
 import { readSamples, type Samples } from './samples.ts'
-import type { SchemaCompiler } from './schema.ts'
 import { checkInputSchema } from './schema-faults.ts'
+import type { SchemaCompiler } from './schema.ts'
 
 const defaultTimeoutSeconds = 600
 const defaultConcurrency = 1

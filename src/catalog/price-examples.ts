@@ -1,7 +1,7 @@
 // Examples of a price for people: a usual input, then one thing changed at a time; for usage, some amounts of it.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { Price } from './pricing.ts'
 import { sampleField } from './price-samples.ts'
+import type { Price } from './pricing.ts'
 
 /** What one request would cost. */
 export interface PriceExample {

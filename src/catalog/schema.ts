@@ -1,14 +1,14 @@
 // JSON Schema 2020-12 for catalog files and for the inputs of models, by Ajv, which is loaded with the first schema.
 import { createRequire } from 'node:module'
-import type * as Ajv from 'ajv/dist/2020.js'
-import type addFormats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { CheckedInput } from './model.ts'
-import { isMediaReference, mediaReferenceForm } from '../files/media/reference.ts'
-import { type SchemaError, toViolations } from '../schema/violations.ts'
-import { checkLengthsFast } from '../schema/lengths.ts'
+import type addFormats from 'ajv-formats'
+import type * as Ajv from 'ajv/dist/2020.js'
 import { isMultiple } from '../core/fraction.ts'
+import { isMediaReference, mediaReferenceForm } from '../files/media/reference.ts'
+import { checkLengthsFast } from '../schema/lengths.ts'
+import { type SchemaError, toViolations } from '../schema/violations.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
+import type { CheckedInput } from './model.ts'
 
 const require = createRequire(import.meta.url)
 

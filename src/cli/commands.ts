@@ -1,9 +1,5 @@
 // The commands that there are.
 import type { Command } from 'commander'
-import { addCompletionCommand } from './user/completion.ts'
-import { addGenerateCommands } from './user/generate.ts'
-import { addUserCommands } from './user/lists.ts'
-import { addMcpCommand } from './user/mcp.ts'
 import { addAssetCommands } from './assets.ts'
 import { addAuditCommands } from './audit.ts'
 import { addDemoCommand } from './demo.ts'
@@ -14,6 +10,10 @@ import { addMoveCommand } from './move.ts'
 import { addOperatorCommands } from './operator.ts'
 import { addProviderCommands } from './providers.ts'
 import { addServeCommand } from './serve.ts'
+import { addCompletionCommand } from './user/completion.ts'
+import { addGenerateCommands } from './user/generate.ts'
+import { addUserCommands } from './user/lists.ts'
+import { addMcpCommand } from './user/mcp.ts'
 import { addWebhookCommands } from './webhook-commands.ts'
 
 /** Adds all commands. */

@@ -8,18 +8,18 @@ import { createClient as createUser, type Job, type MediagenClient } from '@medi
 import type { Command } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../app/app.ts'
-import { openLog, startApp } from '../app/start.ts'
 import { findBuiltin } from '../app/builtin.ts'
+import { locateAdmin } from '../app/doors/public-server.ts'
+import { openSecrets } from '../app/models.ts'
+import { openLog, startApp } from '../app/start.ts'
 import { type Config, readConfig } from '../config.ts'
+import { permissions } from '../core/accounts/key.ts'
 import { StartupError } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
-import { permissions } from '../core/accounts/key.ts'
-import { openSecrets } from '../app/models.ts'
-import { locateAdmin } from '../app/doors/public-server.ts'
 import { toPermissionCode } from '../services/convert.ts'
+import { stopSignal } from './serve.ts'
 import { explain } from './user/server.ts'
 import { countCredits } from './user/words.ts'
-import { stopSignal } from './serve.ts'
 
 const demoCredits = 1000n
 // Below this the demo account gets new credits.

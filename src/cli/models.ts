@@ -1,13 +1,13 @@
+import { resolve } from 'node:path'
 // Commands about the catalog.
 import type { Command } from 'commander'
-import { resolve } from 'node:path'
 import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'
+import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { importModel } from '../app/operator/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
 import { escapeHidden, hasHidden } from '../core/hidden-characters.ts'
-import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print, say } from './user/print.ts'
 
 /** Adds the commands; returns the one that holds them. */

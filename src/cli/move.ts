@@ -1,12 +1,12 @@
 // `move`: copies an installation to another database and another store of files.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { systemClock } from '../core/clock.ts'
-import { StartupError } from '../core/errors.ts'
-import { print } from './user/print.ts'
 import { createBlobs, type FilesLocation } from '../app/files.ts'
 import { type DatabaseLocation, moveInstallation } from '../app/operator/move.ts'
 import { readConfig, settings } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
+import { StartupError } from '../core/errors.ts'
+import { print } from './user/print.ts'
 
 interface MoveOptions {
   readonly toDatabase?: string

@@ -2,10 +2,10 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
-import { toPermissionCode } from '../services/convert.ts'
-import { escapeHidden } from '../core/hidden-characters.ts'
 import { isPermission, type Permission, permissions } from '../core/accounts/key.ts'
+import { escapeHidden } from '../core/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
+import { toPermissionCode } from '../services/convert.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
 import { type Printed, say } from './user/print.ts'
 

@@ -1,19 +1,19 @@
+import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
 import type { Actor, AuditStore } from './accounts/audit.ts'
+import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
+import type { RateStore } from './accounts/rate.ts'
+import type { WebhookStore } from './accounts/webhook.ts'
+import type { Balance, LedgerEntry } from './credits/ledger.ts'
+import type { UploadStore } from './files/upload.ts'
 import type { Backlog } from './jobs/backlog.ts'
 import type { DeleteOutcome } from './jobs/deletion.ts'
-import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob, UsagePrice } from './jobs/job.ts'
-import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
-import type { Balance, LedgerEntry } from './credits/ledger.ts'
-import type { Page, PageRequest } from './page.ts'
-import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
-import type { RateStore } from './accounts/rate.ts'
 import type { RetentionStore } from './jobs/retention.ts'
 import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
-import type { UploadStore } from './files/upload.ts'
-import type { WebhookStore } from './accounts/webhook.ts'
+import type { Page, PageRequest } from './page.ts'
 
 /** An account with its balance. */
 export interface Account extends Balance {

@@ -1,5 +1,7 @@
 // Removes expired files, orphans (folders without a record that a crash left), and the records of jobs that ended long ago.
 import type { Logger } from 'pino'
+import { everySecond } from '../core/every-second.ts'
+import { leadMs } from '../core/jobs/leader.ts'
 import {
   type FilesFolders,
   foldersAtOnce,
@@ -8,10 +10,8 @@ import {
   type StuckFolder,
   surveyFolders,
 } from '../core/jobs/retention.ts'
-import { leadMs } from '../core/jobs/leader.ts'
-import type { Store } from '../core/store.ts'
-import { everySecond } from '../core/every-second.ts'
 import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000

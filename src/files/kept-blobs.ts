@@ -1,6 +1,6 @@
+import type { RetentionStore } from '../core/jobs/retention.ts'
 // The stored files as clients may read them: what a record says is gone is not there, even while the store of files cannot delete it.
 import type { Blobs } from './blobs/blobs.ts'
-import type { RetentionStore } from '../core/jobs/retention.ts'
 
 /** What reads them. */
 export type KeptBlobs = Pick<Blobs, 'stat' | 'open' | 'copyTo' | 'sign'>

@@ -1,12 +1,12 @@
 // The files of paid runs that cannot be served, which wait for the operator in a folder of the worker that ran them.
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import { isId } from '../core/ids.ts'
 import { jobOfFolder } from '../core/jobs/retention.ts'
-import type { Store } from '../core/store.ts'
-import type { Logger } from 'pino'
 import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 
 const lookMs = 3_600_000
 

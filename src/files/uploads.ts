@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@mediagen/engine/engine.ts'
-import { type Blobs, deleteAll } from './blobs/blobs.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ReceivedFile, UploadFiles } from '../core/files/upload.ts'
+import { type Blobs, deleteAll } from './blobs/blobs.ts'
 
 export interface UploadFilesOptions {
   /** Where uploads are stored. */

@@ -1,8 +1,8 @@
 // The keys that sign URLs of files, which another process may rotate at any time.
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { SigningKey, Store } from '../core/store.ts'
 import { everySecond } from '../core/every-second.ts'
 import { createRound } from '../core/round.ts'
+import type { SigningKey, Store } from '../core/store.ts'
 
 const leastSecretBytes = 16
 

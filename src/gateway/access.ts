@@ -1,7 +1,7 @@
 // Checks the key of a caller as soon as the head of the request has arrived, before its body is read.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
+import { MediagenError } from '../core/errors.ts'
 
 /** The caller, identified by its key. */
 export type Caller = Pick<ApiKey, 'keyId' | 'accountId' | 'permissions'>

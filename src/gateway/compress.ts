@@ -1,7 +1,7 @@
 // Compresses large answers, such as lists, for clients that ask for it.
 import { Buffer } from 'node:buffer'
-import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify'
 import { findOrMake } from '@mediagen/engine/first-use.ts'
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify'
 import { chooseEncoding, encode, type Encoding } from './pages/encoding.ts'
 
 // Smaller ones fit into a packet or two in any case.

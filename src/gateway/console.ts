@@ -1,10 +1,10 @@
 // The browser console at `/`, the API reference at `/docs`, and what it and the other pages load from `/console/`.
 import { join } from 'node:path'
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
-import { createServedFile, type ServedFile } from './pages/served-file.ts'
-import { createSite, fileHeaders } from './pages/site.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
+import { createServedFile, type ServedFile } from './pages/served-file.ts'
+import { createSite, fileHeaders } from './pages/site.ts'
 import type { ServedAssets } from './routes/assets.ts'
 
 /** The pages of every server. */

@@ -1,8 +1,8 @@
 // The answer to a request that no route takes: 405 where a route takes other methods, else 404.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
-import { cutText } from '../core/log-text.ts'
 import { MediagenError } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
 
 /**
  * Records the routes that are added from now on. They have one router together: a refusing route for each of Node's methods

@@ -2,10 +2,10 @@
 import type { DescEnum } from '@bufbuild/protobuf'
 import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { retryable } from '../core/errors.ts'
-import { jobStatuses, terminalStatuses } from '../core/jobs/job.ts'
 import { permissions } from '../core/accounts/key.ts'
 import { deliveryStatuses } from '../core/accounts/webhook.ts'
+import { retryable } from '../core/errors.ts'
+import { jobStatuses, terminalStatuses } from '../core/jobs/job.ts'
 
 const string = { type: 'string' } as const
 const nullableString = { type: ['string', 'null'] } as const

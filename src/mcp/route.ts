@@ -2,9 +2,9 @@
 // same checks, counts toward the same rates and has the same lines in the log. The SDK is loaded with the first request.
 import { Readable } from 'node:stream'
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { patienceOf } from '../guards/hang-ups.ts'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsBoth, takesAny, toTakenForm } from './forms.ts'
 import type { McpOptions } from './http.ts'
 

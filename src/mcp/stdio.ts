@@ -2,10 +2,10 @@
 import { type Readable, Transform } from 'node:stream'
 import type { MediagenClient } from '@mediagen/client/client.ts'
 import { LineReader } from '@mediagen/engine/lines.ts'
-import { MediagenError } from '../core/errors.ts'
-import { refuseRepeatedNames } from '../guards/json-names.ts'
 import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { MediagenError } from '../core/errors.ts'
+import { refuseRepeatedNames } from '../guards/json-names.ts'
 import { createToolServer, createTools } from './tools.ts'
 
 const waitSeconds = 180

@@ -2,8 +2,8 @@
 import { toFailure } from './failure.ts'
 import { PrivateAddressError } from './hosts.ts'
 import { RefusedPortError } from './ports.ts'
-import { readRetryAfter } from './retry-after.ts'
 import { createPublicClient, type PublicClientOptions } from './public-client.ts'
+import { readRetryAfter } from './retry-after.ts'
 
 /** A POST to send. */
 export interface PostRequest {

@@ -1,9 +1,9 @@
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 // Requests through the agent for public addresses. The first request loads undici: its hundred modules would slow down the
 // start of a server.
 import type { Dispatcher } from 'undici'
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
-import { createNameResolver } from './name-resolver.ts'
 import { listen, type Listener, type ListenRequest, maxMessageBytes } from './listener.ts'
+import { createNameResolver } from './name-resolver.ts'
 import type { PublicAgentOptions } from './public-agent.ts'
 
 /** Settings of a client; a test may resolve names itself. */

@@ -1,13 +1,13 @@
 // The transport from a gateway to a remote core: gRPC, as a Connect Transport.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
-import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import { toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
-import { MediagenError } from '../core/errors.ts'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey } from '../core/accounts/key.ts'
+import { MediagenError } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
 import { toPermission } from '../services/convert.ts'
-import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 
 // A dead core is noticed within this time during calls.
 const pingIntervalMs = 10_000

@@ -2,11 +2,11 @@
 import type { AfterLoss, Downloaded, DownloadOptions, Engine, EngineRun } from '@mediagen/engine/engine.ts'
 import type { HeldFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'
+import type { Model } from '../catalog/model.ts'
 import type { AssetStore } from '../core/files/asset.ts'
 import type { ClaimedJob, Job } from '../core/jobs/job.ts'
-import type { MediaSource } from '../files/media/reader.ts'
-import type { Model } from '../catalog/model.ts'
 import type { Store } from '../core/store.ts'
+import type { MediaSource } from '../files/media/reader.ts'
 import type { Allowance } from './allowance.ts'
 
 /** What a run needs. */

@@ -1,10 +1,10 @@
 // Assigns the slots of a worker to runs that have their files and to queued jobs, in turns.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Catalog, Model } from '../catalog/model.ts'
+import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { SlotShare, Store } from '../core/store.ts'
-import { countModels, countSlots, type SlotBounds, type TakenSlots } from './slots.ts'
 import { isLight, type Run } from './run.ts'
+import { countModels, countSlots, type SlotBounds, type TakenSlots } from './slots.ts'
 
 // Jobs of light engines claimed at a time; other commands wait for the transaction.
 const lightClaims = 128

@@ -2,8 +2,8 @@
 import { mkdir } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { toFieldName } from '@mediagen/engine/media.ts'
-import type { MediaReference } from '../files/media/reference.ts'
 import { type MediaRequest, type MediaSource, mediaTooLarge } from '../files/media/reader.ts'
+import type { MediaReference } from '../files/media/reference.ts'
 
 /** Maximum number of files in an input, whatever its schema allows. */
 const maxReferences = 100

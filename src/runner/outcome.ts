@@ -1,10 +1,10 @@
+import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 // How a run ended, in the words of the job.
 import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
+import { PriceError } from '../catalog/pricing.ts'
 import type { JobError, JobOutcome } from '../core/jobs/job.ts'
 import { canceledError, deadlineError } from '../core/jobs/loss.ts'
 import { isDatabaseTrouble } from '../core/storage-trouble.ts'
-import { PriceError } from '../catalog/pricing.ts'
-import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import type { Attempt, StopReason } from './attempt.ts'
 import { removeOutputs } from './outputs.ts'
 import { review } from './review.ts'

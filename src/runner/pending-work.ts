@@ -2,11 +2,11 @@
 // ended. Asked again with growing pauses until they have answered; question-slots.ts has how many at once.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
-import { backoffMs } from '../core/jobs/loss.ts'
 import type { Catalog } from '../catalog/model.ts'
-import type { PendingWork, PendingWorkAnswer, Store } from '../core/store.ts'
 import { everySecond } from '../core/every-second.ts'
+import { backoffMs } from '../core/jobs/loss.ts'
 import { createRound } from '../core/round.ts'
+import type { PendingWork, PendingWorkAnswer, Store } from '../core/store.ts'
 import { createQuestionSlots } from './question-slots.ts'
 
 /** How long another server may take to answer. */

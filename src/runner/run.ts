@@ -1,10 +1,10 @@
 // One run of one job: its time, its slot, its folder and its end.
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ClaimedJob } from '../core/jobs/job.ts'
-import type { Model } from '../catalog/model.ts'
-import type { Heartbeat } from '../core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
+import type { Model } from '../catalog/model.ts'
+import type { ClaimedJob } from '../core/jobs/job.ts'
+import type { Heartbeat } from '../core/store.ts'
 import { createAllowance } from './allowance.ts'
 import { type Attempt, continues, type RunDeps, type StopReason, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'

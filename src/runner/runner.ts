@@ -1,14 +1,14 @@
-// Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
-import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Catalog } from '../catalog/model.ts'
 import { everySecond } from '../core/every-second.ts'
+// Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
+import type { ClaimedJob } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { JobNotification, Store } from '../core/store.ts'
-import { createFilling } from './filling.ts'
-import type { SlotBounds } from './slots.ts'
 import type { RunDeps } from './attempt.ts'
+import { createFilling } from './filling.ts'
 import { type PendingWorkDeps, startPendingWork } from './pending-work.ts'
 import { type Run, startRun } from './run.ts'
+import type { SlotBounds } from './slots.ts'
 import { startSweeper, type SweeperDeps } from './sweeper.ts'
 
 /** What the runner needs. */

@@ -1,9 +1,9 @@
 // Runs the store's sweep about once a second: lost workers, deadlines, retries, reviews.
 import type { Logger } from 'pino'
-import { leadMs } from '../core/jobs/leader.ts'
-import type { Store } from '../core/store.ts'
 import { everySecond } from '../core/every-second.ts'
+import { leadMs } from '../core/jobs/leader.ts'
 import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 
 // One sweep is one transaction, and starts wait for it.
 const jobsPerSweep = 200

@@ -1,5 +1,6 @@
 // The work of a run: its input is checked, its media fetched, its engine run and its outputs stored.
 import { join } from 'node:path'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import {
   type Engine,
   EngineError,
@@ -7,18 +8,17 @@ import {
   type EngineRun,
   type JsonObject,
 } from '@mediagen/engine/engine.ts'
-import type { JobOutcome } from '../core/jobs/job.ts'
-import { type Asset, measureOutputs } from '../core/files/asset.ts'
-import { shareOf } from '../core/credits/ledger.ts'
 import { priceUsage } from '../catalog/pricing.ts'
-import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
+import { shareOf } from '../core/credits/ledger.ts'
+import { type Asset, measureOutputs } from '../core/files/asset.ts'
+import type { JobOutcome } from '../core/jobs/job.ts'
 import { type Attempt, continues, toOutputFolder } from './attempt.ts'
-import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'
+import { createDrafts } from './drafts.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
-import { review } from './review.ts'
 import { openOutputFolder, removeOutputs, storeOutputs } from './outputs.ts'
+import { review } from './review.ts'
 import { untilDecided } from './waiting.ts'
 
 /**

@@ -1,15 +1,6 @@
 // Converts between records and messages, those of jobs excepted, which job-message.ts has; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { AuditEntry } from '../core/accounts/audit.ts'
-import type { AssetUrls } from '../core/files/asset.ts'
-import type { ApiKey, Permission } from '../core/accounts/key.ts'
-import type { EntryKind, LedgerEntry } from '../core/credits/ledger.ts'
-import type { Modality, Model, Sample } from '../catalog/model.ts'
-import type { Quote } from '../core/credits/quote-seal.ts'
-import type { Account } from '../core/store.ts'
-import type { Upload } from '../core/files/upload.ts'
-import type { Delivery, DeliveryStatus, Webhook } from '../core/accounts/webhook.ts'
 import type { AccountSchema, AuditEntrySchema, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   Billed,
@@ -27,6 +18,15 @@ import {
   type DeliverySchema,
   type WebhookSchema,
 } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import type { Modality, Model, Sample } from '../catalog/model.ts'
+import type { AuditEntry } from '../core/accounts/audit.ts'
+import type { ApiKey, Permission } from '../core/accounts/key.ts'
+import type { Delivery, DeliveryStatus, Webhook } from '../core/accounts/webhook.ts'
+import type { EntryKind, LedgerEntry } from '../core/credits/ledger.ts'
+import type { Quote } from '../core/credits/quote-seal.ts'
+import type { AssetUrls } from '../core/files/asset.ts'
+import type { Upload } from '../core/files/upload.ts'
+import type { Account } from '../core/store.ts'
 
 const modalityCodes = {
   image: ModalityCode.IMAGE,

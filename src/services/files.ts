@@ -1,19 +1,19 @@
 // FilesService: files that accounts upload as inputs of their generations.
 import type { ServiceImpl } from '@connectrpc/connect'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { FilesService, UploadFileRequest, UploadHeader } from '../../gen/mediagen/v1/files_pb.ts'
-import type { AssetUrls } from '../core/files/asset.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
-import { createIdSource } from '../core/ids.ts'
-import { boundWaiting } from '../guards/progress.ts'
-import { isStorageTrouble } from '../core/storage-trouble.ts'
-import type { RetentionStore } from '../core/jobs/retention.ts'
+import type { AssetUrls } from '../core/files/asset.ts'
 import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '../core/files/upload.ts'
+import { createIdSource } from '../core/ids.ts'
+import type { RetentionStore } from '../core/jobs/retention.ts'
+import { isStorageTrouble } from '../core/storage-trouble.ts'
+import { boundWaiting } from '../guards/progress.ts'
 import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toFileMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 /** What the service needs. */
 export interface FilesDeps {

@@ -2,8 +2,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Asset, AssetUrls } from '../core/files/asset.ts'
-import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/jobs/job.ts'
 import type { InspectJobResponseSchema, JobSummarySchema, UpstreamRunSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   type Job as JobMessage,
@@ -11,6 +9,8 @@ import {
   JobStatus as JobStatusCode,
   OutputSchema,
 } from '../../gen/mediagen/v1/generation_pb.ts'
+import type { Asset, AssetUrls } from '../core/files/asset.ts'
+import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/jobs/job.ts'
 
 const statusCodes = {
   queued: JobStatusCode.QUEUED,

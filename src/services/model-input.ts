@@ -1,16 +1,16 @@
+import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
 // Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import type { Logger } from 'pino'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
-import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
-import { MediagenError } from '../core/errors.ts'
-import type { ApiKey } from '../core/accounts/key.ts'
-import { cutText } from '../core/log-text.ts'
 import type { Catalog, Model } from '../catalog/model.ts'
 import { PriceError } from '../catalog/pricing.ts'
-import { toPointerToken } from '../schema/violations.ts'
+import type { ApiKey } from '../core/accounts/key.ts'
+import { MediagenError } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
 import { suggest } from '../core/similar-names.ts'
 import { describeViolations } from '../core/violations.ts'
+import { toPointerToken } from '../schema/violations.ts'
 import { findEmpty, refuse } from './request.ts'
 
 // An engine becomes ready after an operator has acted.

@@ -1,8 +1,8 @@
 // Seals and opens quotes with the keys of the store, which may be rotated while the server runs.
 import { createSecretKey } from 'node:crypto'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import { openQuote, type Quote, type SealingKey, sealQuote } from '../core/credits/quote-seal.ts'
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Store } from '../core/store.ts'
 
 // How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a query.

@@ -1,6 +1,6 @@
+import type { Violation } from '../core/errors.ts'
 // The optional terms of a start: a deadline, a priority, and how long its outputs are kept.
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
-import type { Violation } from '../core/errors.ts'
 import type { StartCommand } from '../core/store.ts'
 import { refuse } from './request.ts'
 

@@ -1,9 +1,9 @@
 // Rows of everything but jobs as every engine of storage selects them, and the records that they make.
 import type { Actor, AuditEntry } from '../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
+import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
 import type { Posting } from '../core/credits/ledger.ts'
 import type { Account } from '../core/store.ts'
-import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
 import { parseObject } from './job-rows.ts'
 
 export const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'

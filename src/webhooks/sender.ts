@@ -2,17 +2,17 @@
 // Jobs never wait for it: their ends leave deliveries in the store. Most slots are reserved for endpoints that answer promptly; the others
 // share the rest.
 import type { Logger } from 'pino'
-import type { Clock } from '../core/clock.ts'
-import type { Job } from '../core/jobs/job.ts'
-import { everySecond } from '../core/every-second.ts'
-import { createRound } from '../core/round.ts'
-import type { Store } from '../core/store.ts'
 import {
   type ClaimedDelivery,
   type DeliveryCaps,
   type DeliveryReport,
   type WebhookStore,
 } from '../core/accounts/webhook.ts'
+import type { Clock } from '../core/clock.ts'
+import { everySecond } from '../core/every-second.ts'
+import type { Job } from '../core/jobs/job.ts'
+import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'

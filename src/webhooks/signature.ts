@@ -1,7 +1,7 @@
 // The body of a delivery, and headers that prove its origin according to Standard Webhooks (standardwebhooks.com).
 import { createHmac } from 'node:crypto'
-import { toTimestampText } from '../core/clock.ts'
 import type { WebhookEvent } from '../core/accounts/webhook.ts'
+import { toTimestampText } from '../core/clock.ts'
 
 /** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
 export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {

@@ -1,8 +1,8 @@
 // What brought the HTTP port down, or would: bounded attacks on the real program, whose memory, files and /healthz are watched.
 // Each prints what it cost; docs/decisions/connections.md has the figures from before there were bounds.
 import { afterEach, expect, test } from 'vitest'
-import { openRaw, type RawConnection } from '../gateway/raw-http.ts'
 import { startTarget, type Target } from '../fuzz/target.ts'
+import { openRaw, type RawConnection } from '../gateway/raw-http.ts'
 
 const opened: RawConnection[] = []
 afterEach(() => opened.splice(0).forEach(({ socket }) => socket.destroy()))

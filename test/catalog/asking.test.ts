@@ -1,8 +1,8 @@
 // How often the catalog asks engines whether models are ready.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import type { Model } from '../../src/catalog/model.ts'
 import { expect, test } from 'vitest'
 import { createCatalog } from '../../src/catalog/catalog.ts'
+import type { Model } from '../../src/catalog/model.ts'
 
 test.each([
   [20, 5000],

@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
 import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
+import { afterAll, expect, test } from 'vitest'
 import { makeSample, sampleWorks } from '../../packages/builtin/catalog/samples.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'mediagen-samples-'))

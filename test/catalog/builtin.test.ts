@@ -1,11 +1,11 @@
-// The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
-import { describe, expect, test } from 'vitest'
 import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import type { JsonObject, JsonValue, Usage } from '@mediagen/engine/engine.ts'
+// The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
+import { describe, expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { readConfig } from '../../src/config.ts'
 import type { Model } from '../../src/catalog/model.ts'
 import { priceUsage } from '../../src/catalog/pricing.ts'
+import { readConfig } from '../../src/config.ts'
 import { kinds } from './kinds.ts'
 
 const models = loadCatalog(builtinCatalog, kinds)

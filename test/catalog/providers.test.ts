@@ -3,9 +3,9 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { RemoteSpec } from '../../src/engines/remote/provider.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import type { RemoteSpec } from '../../src/engines/remote/provider.ts'
 import { kinds } from './kinds.ts'
 import { paintEntry } from './paint-entry.ts'
 

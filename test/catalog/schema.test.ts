@@ -1,8 +1,8 @@
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 // The input schemas of models: multiples as they are written (P194), and schemas that no model can live with.
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import { checkInputSchema } from '../../src/catalog/schema-faults.ts'
+import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 
 const { compileInput } = createSchemaCompiler([])
 

@@ -1,9 +1,9 @@
 // `models import`: entries made from what providers publish; they load once a price is set, and not before.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dump, load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { hasHidden } from '../../src/core/hidden-characters.ts'
-import { dump, load } from 'js-yaml'
 import { serveFake } from '../engines/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
 

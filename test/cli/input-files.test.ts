@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
 import { type ModelDetail, Refused } from '@mediagen/client/client.ts'
-import { mediaReferenceForm } from '../../src/files/media/reference.ts'
+import { afterAll, expect, test, vi } from 'vitest'
 import { explainInput } from '../../src/cli/user/input-fields.ts'
 import { buildInput } from '../../src/cli/user/input.ts'
+import { mediaReferenceForm } from '../../src/files/media/reference.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-input-'))
 const notes = join(folder, 'notes.txt')

@@ -5,8 +5,8 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createProgram } from '../../src/main.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
-import { listCommands } from './commands.ts'
 import { openCommandLine } from './command-line.ts'
+import { listCommands } from './commands.ts'
 
 // What a command needs beside its name to get as far as the database.
 const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')

@@ -1,12 +1,12 @@
 // The client against a real server: what it returns, what it throws, and that nothing is paid twice (P99).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
-import { startTestApp, type TestAccount } from '../test-app.ts'
-import { makeTypes } from '../../docs/make-types.ts'
-import { openCuttingProxy, openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
-import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
+import { createIdempotencyKey } from '@mediagen/client/generate.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { makeTypes } from '../../docs/make-types.ts'
+import { startTestApp, type TestAccount } from '../test-app.ts'
+import { openCuttingProxy, openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())

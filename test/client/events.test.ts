@@ -1,6 +1,6 @@
+import { readEvents, type ServerEvent } from '@mediagen/client/events.ts'
 // Server-sent events, however the bytes are cut.
 import { expect, test } from 'vitest'
-import { readEvents, type ServerEvent } from '@mediagen/client/events.ts'
 
 const stream =
   'retry: 1500\n\nid: 1\nevent: job\ndata: {"a":1}\n\n: still here\n\nid: 2\nevent: job\ndata: one\ndata: two\n\nid: \0\ndata:bare\n\n'

@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto'
 // Ids: prefixed, unique, and their text order is the order of time (P30).
 import { expect, test } from 'vitest'
 import { createIdSource, isId } from '../../src/core/ids.ts'
-import { randomBytes } from 'node:crypto'
 
 test('an id is its prefix and 26 digits of Crockford base32, lower case', () => {
   const ids = createIdSource(() => 0, randomBytes)

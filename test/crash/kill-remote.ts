@@ -2,13 +2,13 @@
 // it handles it. No job is paid twice, and every accepted run is delivered.
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Provider } from '../../src/engines/remote/provider.ts'
 import { expect } from 'vitest'
+import type { Provider } from '../../src/engines/remote/provider.ts'
+import { openClient, openCommandLine } from '../cli/command-line.ts'
 import { createFakeComfyui } from '../engines/remote/fakes/comfyui.ts'
 import { type Fault, serveFake } from '../engines/remote/fakes/fake.ts'
 import { createFakeReplicate } from '../engines/remote/fakes/replicate.ts'
 import { kindCases, secrets } from '../engines/remote/kinds.ts'
-import { openClient, openCommandLine } from '../cli/command-line.ts'
 import { createChance } from '../simulation/random.ts'
 
 const jobsBetweenKills = 2

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect } from 'vitest'
+import { type CommandLine, createTestAccount, openClient, openCommandLine } from '../cli/command-line.ts'
 import { listIntake, listUploads } from '../files-on-disk.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'
-import { type CommandLine, createTestAccount, openClient, openCommandLine } from '../cli/command-line.ts'
 
 const clients = 4
 // An upload counts as so many bytes at least.

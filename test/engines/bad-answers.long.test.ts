@@ -2,11 +2,11 @@
 // money may have been spent, and another model is served meanwhile. All jobs run at once.
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-import { type FakeAnswer, type Fault, html, type ServedFake, serveFake } from './remote/fakes/fake.ts'
-import { type KindCase, kindCases } from './remote/kinds.ts'
 import { runMain } from '../cli/run-main.ts'
 import { storeSettings } from '../test-store.ts'
 import { startServer } from './remote-fixture.ts'
+import { type FakeAnswer, type Fault, html, type ServedFake, serveFake } from './remote/fakes/fake.ts'
+import { type KindCase, kindCases } from './remote/kinds.ts'
 
 const timeoutSeconds = 20
 const price = 5

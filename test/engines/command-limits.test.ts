@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { ProgramLimits } from '@mediagen/engine/limited-program.ts'
+import { parseProgramLimits, parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 import { hasTool } from '@mediagen/engine/system-tools.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { parseProgramLimits, parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
-import { runOf } from '@mediagen/engine/run-of.ts'
 
 const isRoot = process.getuid?.() === 0
 const can = { setpriv: hasTool('setpriv'), prlimit: hasTool('prlimit'), unshare: hasTool('unshare') && isRoot }

@@ -2,8 +2,8 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCommandEngine } from '../../src/engines/command.ts'
 
 let base: string

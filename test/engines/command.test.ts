@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCommandEngine } from '../../src/engines/command.ts'
 import type { CommandEngineOptions, ProgramFailure } from '../../src/engines/command.ts'
-import { runOf } from '@mediagen/engine/run-of.ts'
 
 const node = process.execPath
 let base: string

@@ -1,10 +1,10 @@
-// Secrets of engines: named when they are missing, and in nothing that is said, stored or logged.
-import { expect, test } from 'vitest'
 import { type Engine, EngineError, type EngineRun, type UpstreamRun } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
+// Secrets of engines: named when they are missing, and in nothing that is said, stored or logged.
+import { expect, test } from 'vitest'
 import { createLogger } from '../../src/app/observe/log.ts'
-import { createSecrets } from '../../src/engines/secrets.ts'
 import { guardEngine } from '../../src/engines/guarded.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
 
 const key = 'r8_abc/def+"1'
 const upstream: UpstreamRun = { n: 1, provider: 'p', upstreamId: key, verdict: 'failed', cost: null }

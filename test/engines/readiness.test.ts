@@ -2,12 +2,12 @@
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
-import type { Provider } from '../../src/engines/remote/provider.ts'
 import { expect, test } from 'vitest'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import type { Provider } from '../../src/engines/remote/provider.ts'
+import { startServer } from './remote-fixture.ts'
 import { type FakeAnswer, html, type ServedFake, serveFake } from './remote/fakes/fake.ts'
 import { kindCases } from './remote/kinds.ts'
-import { startServer } from './remote-fixture.ts'
 
 const refuses = (status: number, words: string): FakeAnswer => ({
   status,

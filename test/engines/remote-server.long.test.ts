@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { runMain } from '../cli/run-main.ts'
+import { storeSettings } from '../test-store.ts'
+import { type Started, startServer } from './remote-fixture.ts'
 import { createFakeComfyui } from './remote/fakes/comfyui.ts'
 import { failing, type Faults, type ServedFake, serveFake } from './remote/fakes/fake.ts'
 import { createFakeReplicate } from './remote/fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from './remote/kinds.ts'
-import { storeSettings } from '../test-store.ts'
-import { type Started, startServer } from './remote-fixture.ts'
 
 const pictures = kindCases.filter(({ title }) => !title.endsWith('speech'))
 

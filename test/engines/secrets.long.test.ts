@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-import { type FakeAnswer, type Fault, serveFake } from './remote/fakes/fake.ts'
-import { type KindCase, kindCases, secrets } from './remote/kinds.ts'
 import { runMain } from '../cli/run-main.ts'
 import { readDatabase, storeSettings } from '../test-store.ts'
 import { startServer } from './remote-fixture.ts'
+import { type FakeAnswer, type Fault, serveFake } from './remote/fakes/fake.ts'
+import { type KindCase, kindCases, secrets } from './remote/kinds.ts'
 
 const key = secrets.KEY
 const base64 = (text: string): string => Buffer.from(text).toString('base64')

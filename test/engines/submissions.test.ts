@@ -4,10 +4,10 @@ import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { keepLog } from '../kept-log.ts'
 import { openRawClient, toField, toFrame } from '../rpc/raw-grpc.ts'
+import { startServer } from './remote-fixture.ts'
 import { failing, serveFake } from './remote/fakes/fake.ts'
 import { createFakeFal } from './remote/fakes/fal.ts'
 import { type KindCase, kindCases } from './remote/kinds.ts'
-import { startServer } from './remote-fixture.ts'
 
 const fal = kindCases.find(({ kind }) => kind === 'fal') as KindCase
 const publicUrl = 'https://media.test'

@@ -8,8 +8,8 @@ import { startFeed } from '../../src/feed/feed.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
 import { claimOne, startJob, testError } from '../storage/fixture.ts'
-import { openTestStore } from '../test-store.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
+import { openTestStore } from '../test-store.ts'
 import { expectWhole } from './fixture.ts'
 
 const watchers = 1000

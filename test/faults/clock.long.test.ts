@@ -3,8 +3,8 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../src/app/store/store.ts'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
-import { openTestStore } from '../test-store.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
+import { openTestStore } from '../test-store.ts'
 import { expectWhole } from './fixture.ts'
 
 const hourMs = 3_600_000

@@ -2,8 +2,8 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import { expect, test } from 'vitest'
+import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import { makeFolder, mountDisk, whyNoMounts } from './fixture.ts'
 
 const noMounts = whyNoMounts()

@@ -1,7 +1,7 @@
+import { once } from 'node:events'
 // The log's disk is full, or its descriptor is gone: lines are lost and counted, and nothing else happens.
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Loss, LogStream } from '../../src/app/observe/log-stream.ts'

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startFeed } from '../../src/feed/feed.ts'
 import { startJob } from '../storage/fixture.ts'
-import { openTestStore } from '../test-store.ts'
 import { startTestApp } from '../test-app.ts'
+import { openTestStore } from '../test-store.ts'
 import { expectWhole } from './fixture.ts'
 
 test('a watch or a wait whose first read fails is refused and forgotten', async () => {

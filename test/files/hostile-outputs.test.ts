@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openOutputs } from '../../src/files/outputs.ts'
-import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/files/asset.ts'
+import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
+import { openOutputs } from '../../src/files/outputs.ts'
 
 let folder: string
 let intake: string

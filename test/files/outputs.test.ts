@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openOutputs } from '../../src/files/outputs.ts'
-import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/files/asset.ts'
+import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
+import { openOutputs } from '../../src/files/outputs.ts'
 
 let base: string
 let root: string

@@ -2,15 +2,15 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createS3Blobs } from '../../src/files/blobs/s3.ts'
-import { bucketName, type Line, type S3Server, startLine, startS3, toBucket } from './blobs/s3-server.ts'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { createOperatorTransport } from '../../src/app/operator/operator.ts'
 import { readConfig } from '../../src/config.ts'
+import { createS3Blobs } from '../../src/files/blobs/s3.ts'
 import { openCommandLine } from '../cli/command-line.ts'
-import { startMediaApp } from './media/media-app.ts'
 import { withBuiltin } from '../test-app.ts'
 import { openStoreOf } from '../test-store.ts'
+import { bucketName, type Line, type S3Server, startLine, startS3, toBucket } from './blobs/s3-server.ts'
+import { startMediaApp } from './media/media-app.ts'
 
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createS3Blobs } from '../../src/files/blobs/s3.ts'
+import { openClient } from '../cli/command-line.ts'
 import {
   bucketName,
   type Fault,
@@ -14,7 +15,6 @@ import {
   startS3,
   toBucket,
 } from '../files/blobs/s3-server.ts'
-import { openClient } from '../cli/command-line.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
 import { startFleet } from './fleet.ts'
 import { startLoad } from './load.ts'

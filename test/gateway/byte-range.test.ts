@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { addAssetRoutes } from '../../src/gateway/routes/assets.ts'
 import { readAsked } from '../../src/files/blobs/byte-range.ts'
+import { addAssetRoutes } from '../../src/gateway/routes/assets.ts'
 
 const modifiedAtMs = Date.parse('2026-11-22T12:00:00.700Z')
 const validators = { etag: 'W/"a-1"', modifiedAtMs }

@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 // Large answers are compressed for clients that ask for it, and sent as they are to others (P132).
 import { type IncomingMessage, request } from 'node:http'
-import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 // POST /v1/files and the other routes of uploads, over real HTTP (P35, P37, P89, P90, P119, P121, P125, P142, P153, P158, P165).
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { ReadableStream } from 'node:stream/web'

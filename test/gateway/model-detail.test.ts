@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { afterAll, expect, test } from 'vitest'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { load } from 'js-yaml'
+import { afterAll, expect, test } from 'vitest'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 

@@ -1,8 +1,8 @@
 // GET /v1/models: the models that are ready, in catalog order (P1, P70, P71, P77).
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
 import { load } from 'js-yaml'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 

@@ -1,7 +1,7 @@
 // Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167, P200).
 import { afterAll, expect, test } from 'vitest'
-import { readMetrics } from '../rpc/metrics.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'
+import { readMetrics } from '../rpc/metrics.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 

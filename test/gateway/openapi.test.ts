@@ -1,7 +1,7 @@
 // GET /openapi.json: the whole REST interface, as valid OpenAPI 3.1, and true. docs/contract.md, section 2.
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { sendRaw } from './raw-http.ts'

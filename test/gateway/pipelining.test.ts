@@ -1,6 +1,6 @@
+import Fastify from 'fastify'
 // Requests that are sent before the answers to earlier ones were read: so many at once, each answered in its turn.
 import { afterAll, describe, expect, test } from 'vitest'
-import Fastify from 'fastify'
 import { boundConnections } from '../../src/gateway/http/connections.ts'
 import { listen } from '../../src/gateway/server.ts'
 import { keepLog } from '../kept-log.ts'

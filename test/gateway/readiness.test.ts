@@ -1,16 +1,16 @@
-// /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
-import { expect, test } from 'vitest'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
+// /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
+import { expect, test } from 'vitest'
 import { createTroubleFinder, watchStarts } from '../../src/app/observe/readiness.ts'
 import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/routes/health.ts'
-import { StorageError } from '../../src/storage/storage-error.ts'
-import { startOf } from '../storage/fixture.ts'
-import { createGateEngine } from '../gate-engine.ts'
-import { startTestApp } from '../test-app.ts'
 import { ownThreads } from '../../src/storage/sqlite/threads.ts'
+import { StorageError } from '../../src/storage/storage-error.ts'
+import { createGateEngine } from '../gate-engine.ts'
+import { startOf } from '../storage/fixture.ts'
+import { startTestApp } from '../test-app.ts'
 import { holdStore, openTestStore } from '../test-store.ts'
 
 test('a database that takes no changes is not ready, in words, and ready again once it does', async () => {

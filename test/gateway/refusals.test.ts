@@ -2,9 +2,9 @@
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { readConfig } from '../../src/config.ts'
-import { startApp } from '../../src/app/start.ts'
 import { createLogger } from '../../src/app/observe/log.ts'
+import { startApp } from '../../src/app/start.ts'
+import { readConfig } from '../../src/config.ts'
 import { keepLines, keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 

@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 // A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up (P171).
 import { connect, type Socket } from 'node:net'
-import { once } from 'node:events'
 import { afterAll, expect, test, vi } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

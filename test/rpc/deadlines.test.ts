@@ -1,9 +1,9 @@
 // What bounds a call over gRPC: its deadline, its cancel, its size; and the request id that names it (P110, P122, P166, P190).
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countCalls } from './metrics.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
+import { countCalls } from './metrics.ts'
 
 const gateModel = 'test/gate/text-to-image'
 let app: TestApp

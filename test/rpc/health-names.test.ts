@@ -1,6 +1,6 @@
+import { HealthImplementation } from 'grpc-health-check'
 // Names of services that nobody serves: a stranger may watch any, and the server must not keep them.
 import { expect, test, vi } from 'vitest'
-import { HealthImplementation } from 'grpc-health-check'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { startTestApp } from '../test-app.ts'
 import { openRawClient, toField, toFrame } from './raw-grpc.ts'

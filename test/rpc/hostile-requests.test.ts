@@ -1,8 +1,8 @@
 // What a request over gRPC may be, and that nothing of it is looked at before its caller is known (P166).
 import { once } from 'node:events'
 import zlib, { deflateSync, gzipSync } from 'node:zlib'
-import * as grpc from '@grpc/grpc-js'
 import { create, type JsonObject, toBinary } from '@bufbuild/protobuf'
+import * as grpc from '@grpc/grpc-js'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'

@@ -1,13 +1,13 @@
+import { once } from 'node:events'
 // Connect and gRPC-Web on the HTTP port: the caller is known before a body is read, and a body is bounded before messages are made of it.
 import { request } from 'node:http'
-import { once } from 'node:events'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { create, type JsonObject, toBinary } from '@bufbuild/protobuf'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
+import { exchange, openRaw } from '../gateway/raw-http.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
-import { exchange, openRaw } from '../gateway/raw-http.ts'
 import { countCalls } from './metrics.ts'
 import { toFrame } from './raw-grpc.ts'
 

@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 // HTTP/2 frame by frame, for peers that keep to no rule: RFC 9113. Headers are written without compression (RFC 7541, 6.2.2).
 import { connect, type Socket } from 'node:net'
-import { once } from 'node:events'
 
 /** Types of frames. */
 export const frameTypes = {

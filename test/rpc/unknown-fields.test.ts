@@ -1,7 +1,7 @@
+import { once } from 'node:events'
 // Unknown fields of JSON messages are refused by name over Connect and gRPC-Web, as over REST: a misspelt field must not cost credits.
 // Those of binary messages are ignored. P117, P118.
 import { request } from 'node:http'
-import { once } from 'node:events'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterAll, expect, test } from 'vitest'
 import { CreateQuoteRequestSchema, CreateQuoteResponseSchema } from '../../gen/mediagen/v1/quotes_pb.ts'

@@ -1,9 +1,9 @@
 // WatchJob over gRPC: the record at once, each change, the end; and what happens when a client leaves (P178, P190).
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countCalls } from './metrics.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
+import { countCalls } from './metrics.ts'
 
 const gateModel = 'test/gate/text-to-image'
 let app: TestApp

@@ -1,8 +1,8 @@
 // Draft pictures: shown in the events of the job while it runs, gone when it ends, whatever the engine leaves as a draft (P23).
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
+import { expect, test } from 'vitest'
 import type { Job } from '../../src/core/jobs/job.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, stays } from './fixture.ts'
 

@@ -1,8 +1,8 @@
 // Jobs that wait for strangers' servers take no places: others compute meanwhile, in their turn, and nothing is lost or begun twice.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
+import { expect, test, vi } from 'vitest'
 import { createAllowance } from '../../src/runner/allowance.ts'
 import { openHost, openRawHost } from '../files/media/media-app.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'

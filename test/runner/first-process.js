@@ -1,6 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module'
 // Loaded before a server: it believes that it is the first process of a host, as every container does.
 import os from 'node:os'
-import { syncBuiltinESMExports } from 'node:module'
 
 Object.defineProperty(process, 'pid', { value: 1 })
 os.hostname = () => 'container'

@@ -1,9 +1,9 @@
 // How runs end: what the job says, what is charged, what is left on the disk (P58, P59, P64, P65, P66).
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Job } from '../../src/core/jobs/job.ts'
-import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { anyJob, leaveNothing, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {

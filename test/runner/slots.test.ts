@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
-import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { openHost } from '../files/media/media-app.ts'
 import { type Bench, type BenchSettings, leaveNothing, startBench, untilAborted } from './fixture.ts'
 

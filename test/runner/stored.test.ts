@@ -1,9 +1,9 @@
-// Outputs that are made while the store of files is away. Those that another server made and was paid for are kept for long.
-import { BlobsError } from '../../src/files/blobs/s3-requests.ts'
-import type { Blobs } from '../../src/files/blobs/blobs.ts'
+import type { EngineRun, UpstreamRun } from '@mediagen/engine/engine.ts'
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { EngineRun, UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { Blobs } from '../../src/files/blobs/blobs.ts'
+// Outputs that are made while the store of files is away. Those that another server made and was paid for are kept for long.
+import { BlobsError } from '../../src/files/blobs/s3-requests.ts'
 import { type BenchSettings, leavePicture, startBench } from './fixture.ts'
 
 const minuteMs = 60_000

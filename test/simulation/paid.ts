@@ -2,9 +2,9 @@
 // workers that die or stand still at every await; cancels, deadlines, stops. All of it follows from the seed.
 import { ClaimLost, type Engine, EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
+import type { Model } from '../../src/catalog/model.ts'
 import type { ClaimedJob, JobOutcome } from '../../src/core/jobs/job.ts'
 import { canceledError } from '../../src/core/jobs/loss.ts'
-import type { Model } from '../../src/catalog/model.ts'
 import { ask } from '../../src/runner/pending-work.ts'
 import { createPaidEngine, type PaidBackend, type PaidState, Unreachable } from '../paid-engine.ts'
 import { createWatcher } from './invariants.ts'

@@ -1,15 +1,15 @@
 // SQLite for histories, without its thread and its file: the same commands on the same schema, in memory, one call after the other.
 import Database from 'better-sqlite3'
 import { createIdSource } from '../../src/core/ids.ts'
+import { addSwept, type SweepOutcome } from '../../src/core/jobs/sweep.ts'
 import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
 import type { ClaimedRow } from '../../src/storage/sqlite/claims.ts'
 import { type Call, createCommands, runCommands } from '../../src/storage/sqlite/commands.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
-import { addSwept, type SweepOutcome } from '../../src/core/jobs/sweep.ts'
-import { sweepSteps } from '../../src/storage/sqlite/sweeps.ts'
-import { type StartAnswer, toStartRequest } from '../../src/storage/sqlite/starts.ts'
-import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 import { toClaimedJob } from '../../src/storage/sqlite/open.ts'
+import { type StartAnswer, toStartRequest } from '../../src/storage/sqlite/starts.ts'
+import { sweepSteps } from '../../src/storage/sqlite/sweeps.ts'
+import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 import type { Submission, World } from './world.ts'
 
 const emptyFile = (() => {

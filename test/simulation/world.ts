@@ -1,6 +1,6 @@
+import type { SweepCommand, SweepOutcome } from '../../src/core/jobs/sweep.ts'
 // A store that histories run on.
 import type { LedgerReport, Store } from '../../src/core/store.ts'
-import type { SweepCommand, SweepOutcome } from '../../src/core/jobs/sweep.ts'
 
 /** The commands that histories use. */
 type CommandName =

@@ -1,11 +1,11 @@
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 // The part of the store contract about files: uploads and their room, and whose time is over (P38, P39, P44).
 import { expect, test } from 'vitest'
+import { leastCountedBytes, type NewUpload, type Upload } from '../../src/core/files/upload.ts'
 import { createIdSource } from '../../src/core/ids.ts'
 import { removeExpired } from '../../src/core/jobs/retention.ts'
 import type { Store } from '../../src/core/store.ts'
-import { leastCountedBytes, type NewUpload, type Upload } from '../../src/core/files/upload.ts'
 import { claimOne, createHeldClock, firstPage, type OpenTestStore, startJob, testAsset } from './fixture.ts'
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 const hourMs = 3_600_000
 const room = 1_000_000

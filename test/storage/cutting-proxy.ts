@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 // A proxy in front of PostgreSQL that cuts connections when it is told to, loses what is sent, or leads to another server.
 import { connect, createServer, type Socket } from 'node:net'
-import { once } from 'node:events'
 
 /** The proxy. */
 export interface CuttingProxy extends AsyncDisposable {

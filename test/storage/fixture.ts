@@ -1,11 +1,11 @@
 // What the tests of stores share: commands with sensible fields, and a job in the state that a test needs.
 import { createHash } from 'node:crypto'
+import type { NewKey } from '../../src/core/accounts/key.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Asset } from '../../src/core/files/asset.ts'
 import type { ClaimedJob, Job, JobError } from '../../src/core/jobs/job.ts'
-import type { NewKey } from '../../src/core/accounts/key.ts'
-import type { JobFilter, StartCommand, Store } from '../../src/core/store.ts'
 import type { SweepCommand } from '../../src/core/jobs/sweep.ts'
+import type { JobFilter, StartCommand, Store } from '../../src/core/store.ts'
 
 /** A store that the test closes by `await using`. */
 export type TestStore = Store & AsyncDisposable

@@ -1,15 +1,15 @@
 // Migrations and refusals: what a migration leaves, and every file or folder that the store does not touch, with the sentence that says why.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { StartupError } from '../../src/core/errors.ts'
 import { openFile, setPragmas, toStartupError } from '../../src/storage/sqlite/connection.ts'
 import { loadMigrations, migrate } from '../../src/storage/sqlite/migrate.ts'
-import { openSqliteTables } from '../../src/storage/sqlite/tables.ts'
 import { noThreads } from '../../src/storage/sqlite/no-threads.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteTables } from '../../src/storage/sqlite/tables.ts'
 import { ownThreads } from '../../src/storage/sqlite/threads.ts'
-import Database from 'better-sqlite3'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 async function refusal(path: string, threads = noThreads): Promise<string> {

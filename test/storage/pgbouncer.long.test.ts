@@ -1,7 +1,7 @@
 // PostgreSQL behind PgBouncer, which gives each transaction another session: the contract of the store, and a fleet under load.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openUnderLoad } from '../fleet/fleet.ts'
 import { openCommandLine } from '../cli/command-line.ts'
+import { openUnderLoad } from '../fleet/fleet.ts'
 import { storeContract } from './contract.ts'
 import { type Pooler, startPgBouncer, whyNoPgBouncer } from './pgbouncer.ts'
 import { useServer } from './postgres-fixture.ts'

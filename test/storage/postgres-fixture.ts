@@ -1,6 +1,6 @@
+import { afterAll, beforeAll } from 'vitest'
 // What the tests of the PostgreSQL store share: a database of its own for each, as a copy of one that is migrated.
 import { systemClock } from '../../src/core/clock.ts'
-import { afterAll, beforeAll } from 'vitest'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import type { OpenTestStore } from './fixture.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'

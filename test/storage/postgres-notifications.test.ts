@@ -1,7 +1,7 @@
+import { describe, expect, test, vi } from 'vitest'
 // News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
 import type { JobNotification } from '../../src/core/store.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
-import { describe, expect, test, vi } from 'vitest'
 import { claimOne, startJob, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres } from './postgres-server.ts'

@@ -1,9 +1,9 @@
-// Two commands at once on PostgreSQL, held in the moment in which they could miss each other.
-import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { makeWebhook, wanted } from './contract-webhooks.ts'
 import { isStorageTrouble } from '../../src/core/storage-trouble.ts'
+// Two commands at once on PostgreSQL, held in the moment in which they could miss each other.
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
+import { makeWebhook, wanted } from './contract-webhooks.ts'
 import { claimOne, filterOf, firstPage, startJob, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'

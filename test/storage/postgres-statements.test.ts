@@ -1,9 +1,9 @@
+import { Client, type QueryConfig } from 'pg'
+import { describe, expect, test, vi } from 'vitest'
 // How many statements the PostgreSQL store sends: many commands together cost about as many as one.
 import type { JobFilter, Store } from '../../src/core/store.ts'
 import { openDatabase } from '../../src/storage/postgres/connection.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
-import { Client, type QueryConfig } from 'pg'
-import { describe, expect, test, vi } from 'vitest'
 import { claimOne, filterOf, firstPage, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'

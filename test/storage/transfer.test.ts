@@ -1,9 +1,9 @@
 // Copying an installation between databases: everything arrives, is held against the original, and works on; or nothing does.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { createKeySecret, hashKeySecret } from '../../src/core/accounts/key.ts'
 import type { Store } from '../../src/core/store.ts'
-import { describe, expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { createPostgresTables, openPostgresTables } from '../../src/storage/postgres/tables.ts'
 import { createSqliteTables, openSqliteTables } from '../../src/storage/sqlite/tables.ts'

@@ -1,8 +1,8 @@
 // The check of the ledger finds what the database can no longer refuse: stores that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
 import type { LedgerReport } from '../../src/core/store.ts'
-import { makeJobs } from './fixture.ts'
 import { openStoreOf, tamper } from '../test-store.ts'
+import { makeJobs } from './fixture.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 /** A store with one job of each end, on which every rule was switched off before the SQL ran. */

@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { startWriterAhead } from '../../src/app/store/writer-ahead.ts'
+import { readConfig } from '../../src/config.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { ownThreads, startWriterThread } from '../../src/storage/sqlite/threads.ts'
-import { readConfig } from '../../src/config.ts'
-import { startWriterAhead } from '../../src/app/store/writer-ahead.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 test('a thread that was started ahead of time opens the database that it is told', async () => {

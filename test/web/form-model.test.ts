@@ -1,6 +1,6 @@
+import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 // From a model's input schema to the fields of its form.
 import { expect, test } from 'vitest'
-import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type Field, toField, toForm } from '../../web/form-model.ts'
 import type { JsonObject } from '../../web/records.ts'

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { toField } from '../../web/form-model.ts'
 import { paintEntry } from '../catalog/paint-entry.ts'
 import { startTestApp, type TestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
-import { toField } from '../../web/form-model.ts'
 
 const browser = useBrowser()
 let app: TestApp

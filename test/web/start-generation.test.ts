@@ -1,6 +1,6 @@
+import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 // One Idempotency-Key for each intention: kept over failed connections, given up with an answer. docs/contract.md, section 2.
 import { expect, test } from 'vitest'
-import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 import type { JobRecord, ProblemRecord } from '../../web/records.ts'
 import { type Attempt, GenerationStarter } from '../../web/start-generation.ts'
 

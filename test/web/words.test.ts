@@ -1,5 +1,8 @@
+import { Refused } from '@mediagen/client/errors.ts'
+import { isOlder } from '@mediagen/client/records.ts'
 // Places, keys in addresses, and jobs in words.
 import { expect, test } from 'vitest'
+import { retryable } from '../../src/core/errors.ts'
 import {
   describeKept,
   describeMoney,
@@ -12,14 +15,11 @@ import {
   toFileName,
   toLocalUrl,
 } from '../../web/job-words.ts'
-import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { chooseFiles, isReference } from '../../web/media-file.ts'
-import { retryable } from '../../src/core/errors.ts'
-import { Refused } from '@mediagen/client/errors.ts'
-import { isOlder } from '@mediagen/client/records.ts'
+import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { explain } from '../../web/refusal-words.ts'
-import { findSimilar } from '../../web/similar-models.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
+import { findSimilar } from '../../web/similar-models.ts'
 import { describeViolation } from '../../web/violation-words.ts'
 
 test('every place survives its address; nonsense is no page', () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { TestAccount } from '../test-app.ts'
 import { openReceiver } from '../outgoing/receiver.ts'
+import type { TestAccount } from '../test-app.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 const hosts = [

@@ -1,6 +1,6 @@
+import { element } from '../element.ts'
 // The fields of a schema, as a list to unfold.
 import { asObject } from '../form-model.ts'
-import { element } from '../element.ts'
 import type { JsonObject } from '../records.ts'
 import { follow, toList, toText } from './document.ts'
 import { describeBounds, describeType, prose } from './words.ts'

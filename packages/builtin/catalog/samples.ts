@@ -2,8 +2,8 @@
 // from, and a few words in each voice.
 import { mkdir, readdir, readFile, rename } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { runOf } from '@mediagen/engine/run-of.ts'
 import type { Engine, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 import { completeInput, type Entry, entries, findEntry, handIn } from './entries.ts'
 
 /** A file that a model makes. */

@@ -1,8 +1,8 @@
 // A piece of music as a picture: what each part plays, the sections and chords over it, and the drums below.
 
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import sharp from 'sharp'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { composeFor } from '../src/music/music.ts'
 
 const [width, height] = [1280, 420]

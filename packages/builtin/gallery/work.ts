@@ -1,10 +1,10 @@
 // The gallery's work: makes a sample with the engine and keeps it under a key that says what it was made from.
 
-import { runOf } from '@mediagen/engine/run-of.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 import { type Entry, handIn } from '../catalog/entries.ts'
 import { drawMusic } from './score-picture.ts'
 import { drawSound } from './sound-picture.ts'

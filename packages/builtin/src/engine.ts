@@ -10,9 +10,9 @@ import {
   type EngineRun,
   type EngineSpec,
 } from '@mediagen/engine/engine.ts'
+import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
-import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
 import { whyNotFfmpeg } from './film/ffmpeg.ts'
 import type { RenderRequest } from './messages.ts'

@@ -1,7 +1,7 @@
 // Writes a finished picture in the format that the input asks for, and looks at what was written.
 
-import sharp, { type Sharp } from 'sharp'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import sharp, { type Sharp } from 'sharp'
 import type { Rendered, RenderTask } from './renderer.ts'
 
 /** Formats in which pictures can be had. */

@@ -1,11 +1,11 @@
 // The media that a render was handed: local files, by the place of the input that refers to them.
 
 import { readFile } from 'node:fs/promises'
-import { fileTypeFromBuffer } from 'file-type'
-import sharp from 'sharp'
 import { contentTypes, findContentType } from '@mediagen/engine/content-types.ts'
 import type { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidMedia, toFieldName, toStillAvif, whyTooLarge } from '@mediagen/engine/media.ts'
+import { fileTypeFromBuffer } from 'file-type'
+import sharp from 'sharp'
 import type { RenderTask } from './renderer.ts'
 
 // Each render process does one job; more threads would only take cores from the other processes.

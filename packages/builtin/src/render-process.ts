@@ -2,9 +2,9 @@
 
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Sharp } from 'sharp'
 import type { EngineResult } from '@mediagen/engine/engine.ts'
 import { serveTasks } from '@mediagen/engine/serve.ts'
+import type { Sharp } from 'sharp'
 import type { RenderRequest } from './messages.ts'
 import { isRendererName, loadRenderer, rendererNames } from './renderers.ts'
 

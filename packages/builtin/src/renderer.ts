@@ -1,8 +1,8 @@
 // The interface of renderers: from an input and the files that it refers to, a renderer makes one file.
 
-import type { Sharp } from 'sharp'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
+import type { Sharp } from 'sharp'
 
 /** One picture (or sound, or film) to be made. */
 export interface RenderTask {

@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import sharp from 'sharp'
 import { expect, onTestFinished, test } from 'vitest'
-import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderArt } from '../src/art/art.ts'
 
 const [width, height, parts] = [1200, 240, 6]

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runOf } from '@mediagen/engine/run-of.ts'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { runOf } from '@mediagen/engine/run-of.ts'
 import { completeInput, findEntry } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import sharp from 'sharp'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderEdit } from '../src/edit/edit.ts'
 import { pace } from '../src/edit/pace.ts'
 

@@ -1,9 +1,9 @@
 // The engine through its port, with real processes: every model of the catalog file makes a picture that can be decoded.
 
 import { createHash } from 'node:crypto'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { entries } from '../catalog/entries.ts'
 import { dataUri, type PictureEngine, solid, startPictureEngine } from './picture-engine.ts'
 

@@ -3,8 +3,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import sharp from 'sharp'
 import { type Made, make } from './sounds.ts'
 
 const reference = 'data:image/png;base64,AAAA'

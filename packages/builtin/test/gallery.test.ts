@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { completeInput, entries } from '../catalog/entries.ts'
 import { writePage } from '../gallery/page.ts'
 import { sampleModel } from '../gallery/samples.ts'
 import { digestSources, listSources } from '../gallery/sources.ts'
-import { completeInput, entries } from '../catalog/entries.ts'
 
 const picture = 'data:image/png;base64,AAAA'
 

@@ -1,12 +1,12 @@
 // Music before it sounds: theory, voice leading, forms, tempo, tunes and their endings, for every style.
 
 import { describe, expect, test } from 'vitest'
+import { readLine } from '../src/music/score/bars.ts'
 import { compose, type Piece, type PieceOptions } from '../src/music/score/compose.ts'
 import { planForm } from '../src/music/score/form.ts'
 import { createClock, intoReach } from '../src/music/score/tempo.ts'
 import { classesOf, parseChord, scaleOver, toClass } from '../src/music/score/theory.ts'
 import { layOut, motion } from '../src/music/score/voicing.ts'
-import { readLine } from '../src/music/score/bars.ts'
 import type { Style } from '../src/music/style.ts'
 import { styleNames, styles } from '../src/music/styles.ts'
 

@@ -1,7 +1,7 @@
 // Music as it sounds: every format and style, made again from its seed, in time, never too loud, and brought to an end.
 
-import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { describe, expect, test } from 'vitest'
 import { findEntry } from '../catalog/entries.ts'
 import { instruments } from '../src/music/band/instruments.ts'
 import { composeFor, renderMusic } from '../src/music/music.ts'

@@ -3,11 +3,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
+import sharp from 'sharp'
 import { completeInput, findEntry, handIn } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
-import { runOf } from '@mediagen/engine/run-of.ts'
 import { listOutputs } from './outputs.ts'
 
 /** What a run left. */

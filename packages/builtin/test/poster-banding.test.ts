@@ -3,10 +3,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import sharp from 'sharp'
 import { expect, onTestFinished, test } from 'vitest'
 import { deband } from '../src/poster/deband.ts'
-import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderPoster } from '../src/poster/poster.ts'
 
 // Rows of one colour, one below the other, down a column with nothing in it; the bands were 19 and 44 wide.

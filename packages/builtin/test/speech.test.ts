@@ -1,12 +1,12 @@
 // Speech through the engine: its times, its loudness, and errors for texts that cannot be spoken. Every format and voice: speech.long.test.ts.
 
 import { expect, test } from 'vitest'
-import { durationSeconds } from '../src/sound/sound.ts'
 import { measureLoudness } from '../src/sound/loudness.ts'
+import { durationSeconds } from '../src/sound/sound.ts'
+import { splitSentences } from '../src/speech/sentences.ts'
 import { speak } from '../src/speech/speak.ts'
 import { renderSpeech } from '../src/speech/speech.ts'
 import { toSpoken } from '../src/speech/spoken.ts'
-import { splitSentences } from '../src/speech/sentences.ts'
 import { levelOf, openSoundModel } from './sounds.ts'
 
 const id = 'builtin/audio/speech/text-to-speech'

@@ -3,10 +3,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import sharp from 'sharp'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { renderUpscale } from '../src/upscale/upscale.ts'
 import { dataUri, type PictureEngine, solid, startPictureEngine } from './picture-engine.ts'
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, JsonValue } from '../src/engine.ts'
 import { digestParts, maxInputDepth, toCanonicalJson } from '../src/canonical-json.ts'
+import type { JsonObject, JsonValue } from '../src/engine.ts'
 
 const canonical = (json: string): string => toCanonicalJson(JSON.parse(json) as JsonObject) as string
 

@@ -1,11 +1,11 @@
 // The settings of the doors, as each door wants them.
 import type { Config } from '../../config.ts'
 import type { ConnectionBounds } from '../../gateway/http/connections.ts'
-import type { Grace } from './grace.ts'
 import { toClientNetwork } from '../../guards/client-address.ts'
 import { isAmong } from '../../outgoing/hosts.ts'
-import type { FileShares } from './open-files.ts'
 import type { GrpcBounds } from '../../rpc/grpc/grpc-server.ts'
+import type { Grace } from './grace.ts'
+import type { FileShares } from './open-files.ts'
 
 // What was asked in full is answered long before; what is still being sent after this is cut off, even if the grace lasts longer.
 const mostCloseMs = 5000

@@ -1,11 +1,11 @@
 // What refuses requests while this process is behind.
 import { performance } from 'node:perf_hooks'
+import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { createShedder, type Shedder } from '../../guards/shedder.ts'
-import type { Rounds } from './rounds.ts'
-import type { Logger } from 'pino'
 import type { Metrics } from '../observe/metrics.ts'
+import type { Rounds } from './rounds.ts'
 
 function readThreadCpuMs(): number {
   const { user, system } = process.threadCpuUsage()

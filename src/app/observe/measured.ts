@@ -1,6 +1,6 @@
+import type { Store } from '../../core/store.ts'
 // Times the store and the files for operators, and counts the leases that were lost.
 import type { Blobs } from '../../files/blobs/blobs.ts'
-import type { Store } from '../../core/store.ts'
 import type { Metrics, Timer } from './metrics.ts'
 
 const storeOperations = [

@@ -1,8 +1,8 @@
 // Whether this server can do its work now: the database takes changes, starts among them, and the store of files takes files.
 import { Readable } from 'node:stream'
-import type { Blobs } from '../../files/blobs/blobs.ts'
 import { isDatabaseTrouble } from '../../core/storage-trouble.ts'
 import type { Store } from '../../core/store.ts'
+import type { Blobs } from '../../files/blobs/blobs.ts'
 import { createReadiness } from '../../gateway/routes/health.ts'
 import { within } from '../../storage/storage-error.ts'
 

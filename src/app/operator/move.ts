@@ -3,13 +3,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { StartupError } from '../../core/errors.ts'
 import type { Blobs } from '../../files/blobs/blobs.ts'
 import { BlobsError } from '../../files/blobs/s3-requests.ts'
-import { StartupError } from '../../core/errors.ts'
+import { isInhabited } from '../../runner/worker-directory.ts'
 import { createSqliteTables, openSqliteTables, refuseFile } from '../../storage/sqlite/tables.ts'
 import type { TableSource, TableTarget } from '../../storage/tables.ts'
 import { transfer, type TransferCounts } from '../../storage/transfer.ts'
-import { isInhabited } from '../../runner/worker-directory.ts'
 import { layOut, makeFolder } from '../store/data-dir.ts'
 
 const copiesAtOnce = 8

@@ -3,14 +3,14 @@ import { userInfo } from 'node:os'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
-import { createFilesFolders } from '../../files/folders.ts'
 import type { AuditEntry, AuditStore } from '../../core/accounts/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
-import { createBlobs, type FilesLocation } from '../files.ts'
+import { createFilesFolders } from '../../files/folders.ts'
 import { createInProcessTransport } from '../../rpc/in-process.ts'
 import { trustService } from '../../rpc/pipeline.ts'
 import { createAdminService } from '../../services/admin.ts'
+import { createBlobs, type FilesLocation } from '../files.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, files: FilesLocation, clock: Clock = store): Transport {

@@ -1,9 +1,9 @@
+import type { Config } from '../../config.ts'
 // The store of an installation: PostgreSQL where the settings name a database, else SQLite in the data directory.
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
 import type { PostgresOptions } from '../../storage/postgres/open.ts'
 import { openSqliteStore, type SqliteOptions } from '../../storage/sqlite/open.ts'
-import type { Config } from '../../config.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /** What says where the store is. */

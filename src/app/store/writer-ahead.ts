@@ -1,6 +1,6 @@
+import type { Config } from '../../config.ts'
 // Starts the writer thread of SQLite while the rest of a server is being loaded: on two cores both load at the same time.
 import { ownThreads, startWriterThread, type Threads } from '../../storage/sqlite/threads.ts'
-import type { Config } from '../../config.ts'
 
 /** Starts the thread, if the server will need one. */
 export function startWriterAhead({ coreUrl, databaseUrl }: Config): Threads | undefined {

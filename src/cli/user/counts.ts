@@ -1,6 +1,6 @@
+import { InvalidArgumentError } from 'commander'
 // Numbers as options of commands: sizes of pages, credits.
 import { pageBounds } from '../../core/page.ts'
-import { InvalidArgumentError } from 'commander'
 
 /** @throws InvalidArgumentError unless it is a whole number within the bounds of pages */
 export function parsePageLimit(written: string): number {

@@ -13,8 +13,8 @@ import {
 import type { Command } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/hidden-characters.ts'
-import { describeFileError } from './words.ts'
 import { print, type Printed } from './print.ts'
+import { describeFileError } from './words.ts'
 
 /** Where the server is, and the key. */
 export interface Login {

@@ -2,8 +2,8 @@
 // loads the rows.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { JobStatus } from '../jobs/job.ts'
-import { type EntryKind, isCredits } from './ledger.ts'
 import type { LedgerReport } from '../store.ts'
+import { type EntryKind, isCredits } from './ledger.ts'
 
 const maxProblems = 100
 

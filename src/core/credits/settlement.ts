@@ -2,8 +2,8 @@
 import type { Asset } from '../files/asset.ts'
 import { leaveSlot, newQueue, type QueueShare } from '../jobs/fair-queue.ts'
 import { type Job, type JobError, mayFollow } from '../jobs/job.ts'
-import { type Balance, isCredits, settle, type Settlement } from './ledger.ts'
 import type { RunEnd } from '../jobs/run-end.ts'
+import { type Balance, isCredits, settle, type Settlement } from './ledger.ts'
 
 /** How a job ends. */
 export type Ending = Exclude<RunEnd, { status: 'queued' | 'needs_review' }>

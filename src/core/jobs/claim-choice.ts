@@ -1,7 +1,7 @@
+import type { ClaimCommand } from '../store.ts'
 // Which queued jobs a claim takes: by priority, then fairly, with the places of the worker shared among accounts. A store looks
 // for candidates as this says, and claims what this chooses from them.
 import { type Candidate, compareCandidates } from './fair-queue.ts'
-import type { ClaimCommand } from '../store.ts'
 
 /** A queued job that may be claimed, with its model and its account. */
 export interface QueuedCandidate extends Candidate {

@@ -1,8 +1,8 @@
+import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
+import type { StartCommand, StartOutcome } from '../store.ts'
 // What a start does: replays an earlier one, is refused, or makes a job that holds its credits. Pure: a store loads the state and
 // writes what this says. docs/contract.md, section 1.
 import { newQueue, type QueueShare, takeSlot } from './fair-queue.ts'
-import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
-import type { StartCommand, StartOutcome } from '../store.ts'
 
 /** What a store has to load; `Earlier` and `Account` are its rows. */
 export interface StartState<Earlier, Account> {

@@ -1,8 +1,8 @@
 // The connection to one provider: distinguishes refusals from unknown outcomes, and removes keys from all messages.
 import { EngineError, type JsonValue, type UpstreamCost } from '@mediagen/engine/engine.ts'
 import type { Listener, ListenRequest } from '../../outgoing/listener.ts'
-import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '../../outgoing/upstream-client.ts'
 import { readRetryAfter } from '../../outgoing/retry-after.ts'
+import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '../../outgoing/upstream-client.ts'
 import { createQuote } from './quote.ts'
 import { deepestJson, mostJsonTokens, readJson } from './short-json.ts'
 

@@ -13,16 +13,16 @@ import {
   type UpstreamRun,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
-import { readKey, type Secrets } from '../secrets.ts'
 import {
   createUpstreamClient,
   type UpstreamClient,
   type UpstreamClientOptions,
 } from '../../outgoing/upstream-client.ts'
+import { readKey, type Secrets } from '../secrets.ts'
 import type { Backend, Candidate } from './backend.ts'
 import { backends } from './backends.ts'
-import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
 import { checkProvider } from './check-provider.ts'
+import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
 import { type Connection, createConnection, NoVerdict, WebPage } from './connection.ts'
 import { findSubmission } from './find-submission.ts'
 import { type MachineDeps, runRemote } from './machine.ts'

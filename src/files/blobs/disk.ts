@@ -6,9 +6,9 @@ import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Blobs, type BlobSource, isBlobKey, type PutBlobOptions, type StoredBlob } from './blobs.ts'
 import { shareFlushes } from './shared-flushes.ts'
-import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 
 // Unfinished files, which no key can name.
 const partialFolder = '.partial'

@@ -1,7 +1,7 @@
 // Whether a bucket can be used, and which setting is wrong if it cannot.
 import { Readable } from 'node:stream'
-import { BlobsError } from './s3-requests.ts'
 import type { Blobs } from './blobs.ts'
+import { BlobsError } from './s3-requests.ts'
 
 // Written and deleted at each start; equal in all processes, so that none is left behind for long.
 const probe = 'check/written.txt'

@@ -1,7 +1,7 @@
 // Files of this server as inputs of a run, while the store of files may be in trouble.
 import { EngineError } from '@mediagen/engine/engine.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import { isStorageTrouble } from '../../core/storage-trouble.ts'
+import type { Blobs } from '../blobs/blobs.ts'
 
 /**
  * Copies a stored file to `path`.

@@ -1,10 +1,10 @@
 // References to uploads, by id or by URL: read from the store, only for the account that uploaded them.
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetUrls } from '../../core/files/asset.ts'
-import type { Blobs } from '../blobs/blobs.ts'
-import { isUploadId } from '../media/reference.ts'
-import type { MediaReader } from '../media/reader.ts'
 import type { UploadStore } from '../../core/files/upload.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { MediaReader } from '../media/reader.ts'
+import { isUploadId } from '../media/reference.ts'
 import { copyStored } from './stored.ts'
 
 /** What the reader needs. */

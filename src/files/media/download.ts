@@ -1,14 +1,14 @@
-// Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
-import { isCompressed } from './content-encoding.ts'
-import { open } from 'node:fs/promises'
 import type { lookup } from 'node:dns'
+import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Dispatcher } from 'undici'
 import { type Downloaded, type DownloadOptions, EngineError } from '@mediagen/engine/engine.ts'
+import type { Dispatcher } from 'undici'
 import { toFailure } from '../../outgoing/failure.ts'
 import { type AllowedHosts, everyHost, PrivateAddressError } from '../../outgoing/hosts.ts'
 import { type AllowedPorts, everyPort, findRefusedPort, noFurtherPorts } from '../../outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '../../outgoing/public-client.ts'
+// Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
+import { isCompressed } from './content-encoding.ts'
 
 const maxRedirects = 5
 // Connecting, the headers, and each silence within the body.

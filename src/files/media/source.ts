@@ -3,8 +3,8 @@ import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { MediaReader, MediaSource } from './reader.ts'
-import { mediaReferenceForm } from './reference.ts'
 import type { Recogniser } from './recognise.ts'
+import { mediaReferenceForm } from './reference.ts'
 
 /**
  * Creates a source; the first reader that accepts a reference reads it.

@@ -1,15 +1,15 @@
-// References that are http: and https: URLs, fetched within limits, because the server is not trusted.
-import { isCompressed } from './content-encoding.ts'
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
-import type { Dispatcher } from 'undici'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidMedia } from '@mediagen/engine/media.ts'
-import { type MediaReader, type MediaRequest, mediaTooLarge } from './reader.ts'
+import type { Dispatcher } from 'undici'
 import { toFailure, toFailureCode } from '../../outgoing/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '../../outgoing/hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '../../outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '../../outgoing/public-client.ts'
+// References that are http: and https: URLs, fetched within limits, because the server is not trusted.
+import { isCompressed } from './content-encoding.ts'
+import { type MediaReader, type MediaRequest, mediaTooLarge } from './reader.ts'
 
 const maxRedirects = 3
 const maxUrlChars = 8192

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy'
-import { cutText } from '../../core/log-text.ts'
 import { MediagenError } from '../../core/errors.ts'
+import { cutText } from '../../core/log-text.ts'
 
 const partName = 'file'
 // More than one of each is refused by name, so the bounds only need to detect that.

@@ -1,11 +1,11 @@
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 // GET /problems/{code}: the page that the `type` of a problem resolves to.
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, MediagenError, retryable } from '../../core/errors.ts'
 import { cutText } from '../../core/log-text.ts'
-import { findOrMake } from '@mediagen/engine/first-use.ts'
+import { sendFile, site } from '../console.ts'
 import type { ServedFile } from '../pages/served-file.ts'
 import { escapeHtml } from '../pages/site.ts'
-import { sendFile, site } from '../console.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 const answers = { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } }

@@ -12,9 +12,9 @@ import {
   retryable,
   withoutCode,
 } from '../../core/errors.ts'
-import { readRequestId } from '../../guards/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../../core/storage-trouble.ts'
 import { describeMissing, describeViolations } from '../../core/violations.ts'
+import { readRequestId } from '../../guards/request-id.ts'
 import { toViolations } from '../../schema/violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 

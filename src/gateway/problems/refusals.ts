@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../../gen/mediagen/v1/errors_pb.ts'
 import type { MediagenError } from '../../core/errors.ts'
-import { problemKinds } from './problem-kinds.ts'
 import type { UnauthenticatedLog } from '../../guards/unauthenticated-log.ts'
+import { problemKinds } from './problem-kinds.ts'
 
 /** Logs and counts requests that are answered with an error. */
 export interface RefusalNotes {

@@ -2,13 +2,13 @@
 // conditional requests.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { MediagenError } from '../../core/errors.ts'
 import type { AssetUrls } from '../../core/files/asset.ts'
 import { type Blobs, contentTypeOf, type StoredBlob } from '../../files/blobs/blobs.ts'
-import { MediagenError } from '../../core/errors.ts'
+import { readAsked } from '../../files/blobs/byte-range.ts'
+import { toClientNetwork } from '../../guards/client-address.ts'
 import { whenClosed } from '../../guards/hang-ups.ts'
 import { createSlots, type SlotBounds } from '../../guards/slots.ts'
-import { toClientNetwork } from '../../guards/client-address.ts'
-import { readAsked } from '../../files/blobs/byte-range.ts'
 import { text } from '../query.ts'
 
 const retryAfterSeconds = 5

@@ -1,7 +1,7 @@
+import type { JsonObject } from '@bufbuild/protobuf'
 // POST /v1/generate. docs/contract.md, section 2.
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
-import type { JsonObject } from '@bufbuild/protobuf'
 import { JobSchema, type StartGenerationRequest } from '../../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from '../../guards/hang-ups.ts'
 import { type CoreClient, forward } from '../core-client.ts'

@@ -1,3 +1,4 @@
+import { create, type JsonObject } from '@bufbuild/protobuf'
 // /v1/models: the catalog. docs/contract.md, section 1, Lists.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
@@ -8,7 +9,6 @@ import {
   ModelSchema,
   ProductSchema,
 } from '../../../gen/mediagen/v1/catalog_pb.ts'
-import { create, type JsonObject } from '@bufbuild/protobuf'
 import { MediagenError } from '../../core/errors.ts'
 import { compressLarge } from '../compress.ts'
 import { type CoreClient, forward } from '../core-client.ts'

@@ -1,8 +1,8 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { toTimestampText } from '../../core/clock.ts'
 import type { FastifyInstance } from 'fastify'
 import { DeliverySchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { oneOf, page, readQuery } from '../query.ts'
 import { deliveryStatusCodes, toListOf, toRecord } from '../records.ts'

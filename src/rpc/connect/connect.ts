@@ -9,9 +9,9 @@ import {
 } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/service.ts'
+import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 
 declare module 'fastify' {

@@ -1,20 +1,20 @@
 // The gRPC port: all services behind guards, with health and reflection for everyone.
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
-import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
-import { cutText } from '../../core/log-text.ts'
-import { type Door, toListenError } from '../../core/listen-error.ts'
 import { MediagenError } from '../../core/errors.ts'
+import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
+import { type Door, toListenError } from '../../core/listen-error.ts'
+import { cutText } from '../../core/log-text.ts'
 import { readRequestId } from '../../guards/request-id.ts'
+import type { GuardedService } from '../../services/service.ts'
 import { toConnectError } from '../errors.ts'
-import type { HeldCall } from './open-calls.ts'
-import { addService } from './routes.ts'
 import { toStatus } from '../grpc-status.ts'
-import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from './guarded-server.ts'
 import { addOpenServices, type OpenServices } from '../open-services.ts'
 import type { PipelineDeps } from '../pipeline.ts'
-import type { GuardedService } from '../../services/service.ts'
+import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from './guarded-server.ts'
+import type { HeldCall } from './open-calls.ts'
 import type { RequestBounds } from './request-bytes.ts'
+import { addService } from './routes.ts'
 
 /** A running gRPC server. */
 export interface GrpcServer {

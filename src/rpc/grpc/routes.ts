@@ -3,8 +3,8 @@ import { create, type DescMessage, type DescMethod, type MessageInitShape, toBin
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
 import { CallContext } from '../../services/call-context.ts'
-import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
 import type { GuardedService, Requests } from '../../services/service.ts'
+import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
 

@@ -1,12 +1,12 @@
+import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
 // Authentication, authorization and rate limits of callers.
 import type { Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
-import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
 import type { Store } from '../../core/store.ts'
-import { createFailedKeys } from './failed-keys.ts'
 import type { SharedRates } from '../../guards/shared-buckets.ts'
-import type { KeyUses } from './key-uses.ts'
+import { createFailedKeys } from './failed-keys.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
+import type { KeyUses } from './key-uses.ts'
 
 /** The caller, as the door read it from the request. */
 export interface Credentials {

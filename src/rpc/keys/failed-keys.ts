@@ -1,7 +1,7 @@
-// Counts invalid keys by client address, and rate-limits clients that try many.
-import { createTokenBuckets } from '../../guards/token-bucket.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { toClientNetwork } from '../../guards/client-address.ts'
+// Counts invalid keys by client address, and rate-limits clients that try many.
+import { createTokenBuckets } from '../../guards/token-bucket.ts'
 
 /** Counts failed keys. */
 export interface FailedKeys {

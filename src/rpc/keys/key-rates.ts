@@ -1,6 +1,6 @@
+import type { ApiKey } from '../../core/accounts/key.ts'
 // Rate limits of each key: requests per second, and bytes of requests per second.
 import { MediagenError } from '../../core/errors.ts'
-import type { ApiKey } from '../../core/accounts/key.ts'
 import { createSharedBuckets, type SharedRates } from '../../guards/shared-buckets.ts'
 
 // The burst of the byte rate, in seconds.

@@ -1,6 +1,7 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
 import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
+import type { LedgerEntry } from '../../core/credits/ledger.ts'
 import type { PageRequest } from '../../core/page.ts'
 import type { Account, AdjustOutcome } from '../../core/store.ts'
 import { accountColumns, entryColumns, toAccount } from '../rows.ts'
@@ -8,7 +9,6 @@ import { record } from './audit.ts'
 import type { Database } from './connection.ts'
 import { lockAccounts, post } from './ledger.ts'
 import { readPage } from './pages.ts'
-import type { LedgerEntry } from '../../core/credits/ledger.ts'
 import type { Writing } from './writing.ts'
 
 const changes = {

@@ -1,8 +1,8 @@
 // What people do to jobs: the owner cancels or deletes one, an operator resolves one under review.
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
+import { isCredits } from '../../core/credits/ledger.ts'
 import { decideDeletion, type DeleteOutcome } from '../../core/jobs/deletion.ts'
 import type { Job } from '../../core/jobs/job.ts'
-import { isCredits } from '../../core/credits/ledger.ts'
 import { decideCancel, decideReview } from '../../core/jobs/run-end.ts'
 import type { ResolveOutcome } from '../../core/store.ts'
 import { jobColumns, type JobRow, toErrorCode, toJob, toRunState } from '../job-rows.ts'

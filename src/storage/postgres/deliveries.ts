@@ -1,7 +1,7 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
-import type { Page } from '../../core/page.ts'
+import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
 import {
   createRoom,
   keptAttempts,
@@ -16,7 +16,7 @@ import {
   type Endpoint,
   type RedeliverOutcome,
 } from '../../core/accounts/webhook.ts'
-import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
+import type { Page } from '../../core/page.ts'
 import { jobColumns, type JobRow, toJob } from '../job-rows.ts'
 import {
   deliveryColumns,

@@ -1,12 +1,12 @@
 // Locks jobs with what their ends need, and writes the decisions of core about them: settled, queued again, or under review.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
+import { decideSettlement, type Ending, type SettlementWrites } from '../../core/credits/settlement.ts'
 import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
 import type { RunEnd } from '../../core/jobs/run-end.ts'
-import { decideSettlement, type Ending, type SettlementWrites } from '../../core/credits/settlement.ts'
 import { jobColumns, type JobState, selectStates } from '../job-rows.ts'
-import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { placedColumns, type PlacedRow, toPlaced } from './jobs.ts'
+import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { dropPendingWork, learnLate, oweCancel, oweReconcile } from './upstream.ts'
 import type { Writing } from './writing.ts'
 

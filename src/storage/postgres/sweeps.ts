@@ -1,9 +1,9 @@
+import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
 // Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews, old deliveries.
 import type { Job } from '../../core/jobs/job.ts'
 import { longestBackoffMs, spreadJitter } from '../../core/jobs/loss.ts'
 import { decideDeadline, decideLoss, decideReview, type RunEnd } from '../../core/jobs/run-end.ts'
 import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } from '../../core/jobs/sweep.ts'
-import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
 import { type JobState, toErrorCode, toRunState } from '../job-rows.ts'
 import type { Database } from './connection.ts'
 import { deliveriesToSweep, sweepDeliveries } from './deliveries.ts'

@@ -1,6 +1,6 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
-import type { Page } from '../../core/page.ts'
+import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
 import {
   createRoom,
   keptAttempts,
@@ -15,10 +15,7 @@ import {
   type Endpoint,
   type RedeliverOutcome,
 } from '../../core/accounts/webhook.ts'
-import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
-import { createAuditWriter } from './audit.ts'
-import type { Connection } from './connection.ts'
-import { createPages } from './pages.ts'
+import type { Page } from '../../core/page.ts'
 import { jobColumns, parseObject, toJob, type JobRow } from '../job-rows.ts'
 import {
   deliveryColumns,
@@ -28,6 +25,9 @@ import {
   toDelivery,
   whichDeliveries,
 } from '../rows.ts'
+import { createAuditWriter } from './audit.ts'
+import type { Connection } from './connection.ts'
+import { createPages } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 /** A claimed delivery in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */

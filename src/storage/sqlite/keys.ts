@@ -1,8 +1,8 @@
 // API keys: created, found by the hash of their text, listed, revoked.
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
-import { toTimestampText } from '../../core/clock.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, type KeyUse, keyUseMs, type NewKey } from '../../core/accounts/key.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import { keyColumns, type KeyRow, toKey } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'

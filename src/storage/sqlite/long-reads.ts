@@ -1,7 +1,7 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
 import type { Clock } from '../../core/clock.ts'
-import type { SentAnswer } from './batch.ts'
 import { StorageError } from '../storage-error.ts'
+import type { SentAnswer } from './batch.ts'
 import { toStorageError } from './group-commit.ts'
 import type { LongRead, Reads } from './reads.ts'
 import type { Thread, Threads } from './threads.ts'

@@ -1,8 +1,8 @@
+import { decideSettlement, type Ending } from '../../core/credits/settlement.ts'
 // Writes the end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
 import type { Job } from '../../core/jobs/job.ts'
-import { decideSettlement, type Ending } from '../../core/credits/settlement.ts'
-import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
+import { createAccountFinder } from './accounts.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
 import { createPendingWork } from './upstream.ts'

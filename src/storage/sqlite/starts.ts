@@ -1,12 +1,12 @@
+import type { QueueShare } from '../../core/jobs/fair-queue.ts'
+import type { Job } from '../../core/jobs/job.ts'
 // Starting generations: the replay check, the limits, the hold and the queued job. Those of one transaction that follow one another
 // are written together.
 import { decideStart } from '../../core/jobs/start.ts'
-import type { Job } from '../../core/jobs/job.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
-import type { QueueShare } from '../../core/jobs/fair-queue.ts'
+import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'
 import type { AccountState } from '../rows.ts'
 import { createAccountFinder } from './accounts.ts'
-import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
 import { createRowInsert, type Value } from './row-insert.ts'

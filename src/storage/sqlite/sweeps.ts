@@ -1,12 +1,12 @@
+import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
 // Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews.
 import type { JobStatus } from '../../core/jobs/job.ts'
 import { longestBackoffMs, spreadJitter } from '../../core/jobs/loss.ts'
 import { decideDeadline, decideLoss, decideReview } from '../../core/jobs/run-end.ts'
 import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } from '../../core/jobs/sweep.ts'
-import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
+import { selectStates, toErrorCode, toRunState, type JobState } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 import { createDeliverySweep, deliveriesToSweep } from './deliveries.ts'
-import { selectStates, toErrorCode, toRunState, type JobState } from '../job-rows.ts'
 import { createRunEnds } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 

@@ -1,7 +1,8 @@
 // The writer: owns the one connection that writes, and commits what arrives in groups. group-commit.ts is its other side.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { StartupError } from '../../core/errors.ts'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
+import { StartupError } from '../../core/errors.ts'
 import { createIdSource } from '../../core/ids.ts'
 import type { JobNotification } from '../../core/store.ts'
 import { type Answer, createBatchRunner, type SentAnswer, toFailure } from './batch.ts'
@@ -9,7 +10,6 @@ import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
 import { migrate, requireSchema } from './migrate.ts'
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 // Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024

@@ -1,9 +1,9 @@
 // The check of fakes against what providers publish finds what breaks it, in requests and in answers.
 import { expect, test } from 'vitest'
-import { createFakeFal } from './fakes/fal.ts'
 import { type FakeAnswer, type FakeRequest, type FakeUpstream, serveFake } from './fakes/fake.ts'
-import { createFakeReplicate } from './fakes/replicate.ts'
+import { createFakeFal } from './fakes/fal.ts'
 import { checkPublished } from './fakes/published.ts'
+import { createFakeReplicate } from './fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from './kinds.ts'
 import { abandonRun, createFastClock, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 

@@ -13,10 +13,10 @@ import {
   type UpstreamRun,
   type PastRun,
 } from '@mediagen/engine/engine.ts'
-import { createRemoteEngines, type RemoteEngineDeps } from '../../../src/engines/remote/remote-engine.ts'
-import { createSecrets } from '../../../src/engines/secrets.ts'
 import { guardEngine } from '../../../src/engines/guarded.ts'
+import { createRemoteEngines, type RemoteEngineDeps } from '../../../src/engines/remote/remote-engine.ts'
 import type { Throttle } from '../../../src/engines/remote/throttle.ts'
+import { createSecrets } from '../../../src/engines/secrets.ts'
 
 export const noThrottle: Throttle = { enter: async () => {}, leave: async () => {}, pause: async () => {} }
 

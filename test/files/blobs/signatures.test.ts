@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { createS3Blobs } from '../../../src/files/blobs/s3.ts'
 import { createBucketClient } from '../../../src/files/blobs/s3-requests.ts'
+import { createS3Blobs } from '../../../src/files/blobs/s3.ts'
 import { type S3Server, startS3, toBucket } from './s3-server.ts'
 
 const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mediaTooLarge } from '../../../src/files/media/reader.ts'
 import { dataUris } from '../../../src/files/media/data-uri.ts'
+import { mediaTooLarge } from '../../../src/files/media/reader.ts'
 
 let folder: string
 let files = 0

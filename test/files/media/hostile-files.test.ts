@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
 import { withBuiltin } from '../../test-app.ts'
+import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
 
 const edit = 'builtin/image/art/edit'
 let media: MediaApp

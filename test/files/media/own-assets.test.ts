@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { layOut } from '../../../src/app/store/data-dir.ts'
 import { createTestClock } from '../../gateway/test-clock.ts'
-import { startMediaApp } from './media-app.ts'
 import { withBuiltin } from '../../test-app.ts'
+import { startMediaApp } from './media-app.ts'
 
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { onlyPublic, parseAllowedHosts } from '../../../src/outgoing/hosts.ts'
 import { createUrlReader } from '../../../src/files/media/url.ts'
+import { onlyPublic, parseAllowedHosts } from '../../../src/outgoing/hosts.ts'
 import { openHost, startMediaApp } from './media-app.ts'
 
 const hosts = [

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { copyModel, type MediaApp, openHost, openRawHost, startMediaApp } from './media-app.ts'
 import { withBuiltin } from '../../test-app.ts'
+import { copyModel, type MediaApp, openHost, openRawHost, startMediaApp } from './media-app.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../../models/picture.png'))
 const maxBytes = 1_000_000

@@ -1,8 +1,8 @@
 // The renderer `edit`: takes one image through a list of operations, in the order in which they are listed.
 
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { formatOf, fromPixels, type Pixels, qualityOf, toPixels, writeImage } from '../image-output.ts'
 import { decodeImageInput } from '../image-input.ts'
+import { formatOf, fromPixels, type Pixels, qualityOf, toPixels, writeImage } from '../image-output.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'
 import { applyOperation, expectWork } from './operations.ts'
 import { pace } from './pace.ts'

@@ -1,7 +1,7 @@
 // The operations of the renderer `edit`. An operation is an object with one key: its name, with its settings as value.
 
-import type { FitEnum, Sharp } from 'sharp'
 import { EngineError, type JsonObject, type JsonValue } from '@mediagen/engine/engine.ts'
+import type { FitEnum, Sharp } from 'sharp'
 import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
 import { checkPixels, type PixelBound } from './pixels.ts'
 import { sharpen } from './sharpen.ts'

@@ -1,7 +1,7 @@
 // The operation `text`: sets words upon a picture, always whole and always within its edges.
 
-import { createCanvas } from '@napi-rs/canvas'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { createCanvas } from '@napi-rs/canvas'
 import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
 import type { Weight } from '../text/draw.ts'
 import { drawLines, fitText, heightOf, widthOf } from '../text/fit.ts'

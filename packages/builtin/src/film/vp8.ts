@@ -1,7 +1,7 @@
 // VP8 by libav.js (FFmpeg and libvpx in WebAssembly).
 
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { Pace, VideoEncoder } from './encoder.ts'
 import { usualQuantizer } from './quality.ts'
 

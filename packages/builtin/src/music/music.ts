@@ -4,9 +4,9 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { createRandom } from '../art/random.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'
 import { writeSound } from '../sound/sound-output.ts'
+import { chooseLook } from './prompt.ts'
 import { compose, type Piece } from './score/compose.ts'
 import { mix } from './studio/mix.ts'
-import { chooseLook } from './prompt.ts'
 
 const mixShare = 0.7
 

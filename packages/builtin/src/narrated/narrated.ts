@@ -1,7 +1,7 @@
 // The renderer `narrated`: a title, then a text that is read aloud, its words in step with the voice.
 
-import type { SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError } from '@mediagen/engine/engine.ts'
+import type { SKRSContext2D } from '@napi-rs/canvas'
 import { createPalette } from '../art/palette.ts'
 import { createNoise, createRandom } from '../art/random.ts'
 import { css } from '../color.ts'

@@ -1,8 +1,8 @@
 // The renderer `poster`: sets words in one of several designs.
 
+import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
 import { createCanvas, ImageData, type SKRSContext2D } from '@napi-rs/canvas'
 import { Resvg } from '@resvg/resvg-js'
-import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
 import { css, parseHex } from '../color.ts'
 import { writeImage } from '../image-output.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'

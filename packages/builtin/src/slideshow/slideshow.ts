@@ -1,13 +1,13 @@
 // The renderer `slideshow`: several pictures one after the other, each under a slow camera, with captions if there are any.
 
-import type { Canvas, SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError } from '@mediagen/engine/engine.ts'
+import type { Canvas, SKRSContext2D } from '@napi-rs/canvas'
 import { createRandom, type Random } from '../art/random.ts'
 import { readMegapixels } from '../media-input.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'
-import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
 import { between, clamp, easeInOut, glide } from '../video/easing.ts'
+import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'
 import { coverSize, openPicture } from '../video/picture.ts'
 import { readShot, type Shot, shoot } from '../video/shoot.ts'
 import { createTransitions, transitionNames } from '../video/transitions.ts'

@@ -1,7 +1,7 @@
 // Opus for Mediabunny, which has no encoder of its own for it: libopus in WebAssembly, from libav.js.
 
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import { type AudioCodec, type AudioSample, CustomAudioEncoder, EncodedPacket, registerEncoder } from 'mediabunny'
 import { studioRate } from './sound.ts'
 

@@ -2,11 +2,11 @@
 
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { type Direction, type Line, toLine } from './bidi.ts'
+import type { TextBounds } from './bounds.ts'
 import { type Face, type FaceName, facesFor } from './faces.ts'
 import { type CjkLanguage, languageOf } from './language.ts'
-import type { TextBounds } from './bounds.ts'
-import { baseLetter, isTight, splitTight } from './spacing.ts'
 import { type Run, splitRuns } from './runs.ts'
+import { baseLetter, isTight, splitTight } from './spacing.ts'
 
 /** Weights that the designs use. */
 export type Weight = 300 | 400 | 500 | 600 | 700 | 800 | 900

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { GlobalFonts } from '@napi-rs/canvas'
-import type { CjkLanguage } from './language.ts'
 import { readCoverage, unpackWoff } from './font-file.ts'
+import type { CjkLanguage } from './language.ts'
 
 const require = createRequire(import.meta.url)
 

@@ -1,8 +1,8 @@
 // Lines of text as small pictures, drawn once and then moved about.
 
 import { createCanvas, type Canvas, type SKRSContext2D } from '@napi-rs/canvas'
-import { drawLines, fitText, heightOf, type TextRoom } from '../text/fit.ts'
 import type { LineLook } from '../text/draw.ts'
+import { drawLines, fitText, heightOf, type TextRoom } from '../text/fit.ts'
 
 /** One line: its picture, and where it goes. */
 export interface LetteredLine {

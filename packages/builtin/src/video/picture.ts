@@ -1,8 +1,8 @@
 // Pictures that were handed in, made ready to be filmed.
 
+import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
 import { createCanvas, type Canvas, ImageData } from '@napi-rs/canvas'
 import sharp, { type Sharp } from 'sharp'
-import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
 import { damagedImage, readImageInput } from '../media-input.ts'
 import type { RenderTask } from '../renderer.ts'
 

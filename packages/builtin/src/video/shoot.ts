@@ -1,10 +1,10 @@
 // Draws a film frame by frame.
 
-import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
-import { fromPixels } from '../image-output.ts'
+import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { openFilm } from '../film/film.ts'
 import { chooseQuantizer } from '../film/quality.ts'
+import { fromPixels } from '../image-output.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'
 import type { Sound } from '../sound/sound.ts'
 

@@ -1,7 +1,7 @@
+import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 // Replicate: predictions over its HTTP API (replicate.com/docs/reference/http). Its own client sends a paid POST up to six
 // times, so this is ours.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'

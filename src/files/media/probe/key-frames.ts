@@ -3,8 +3,8 @@
 import { type EncodedPacket, EncodedPacketSink, type InputVideoTrack } from 'mediabunny'
 import sharp, { type Sharp } from 'sharp'
 import { decodeHeic } from './heic.ts'
-import { type StillCodec, toAv1Setup, toStill } from './still.ts'
 import { toBytes } from './packets.ts'
+import { type StillCodec, toAv1Setup, toStill } from './still.ts'
 
 /** The key frame at or before a time; null if it was requested before. */
 export type SeeKeyFrame = (seconds: number) => Promise<Sharp | null>

@@ -1,7 +1,7 @@
 // libav.js, which decodes VP8, VP9, Opus and FLAC: loaded once, when the first recording needs it.
 
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 
 type Library = libavjs.LibAV & libavjs.LibAVSync
 type Frame = libavjs.Frame

@@ -1,9 +1,9 @@
 // Decodes pictures to the last pixel, because encoders have reported success on files that nobody can open.
 
 import { readFile } from 'node:fs/promises'
-import sharp, { type Sharp } from 'sharp'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { type PictureBounds, toStillAvif } from '@mediagen/engine/media.ts'
+import sharp, { type Sharp } from 'sharp'
 import { invalidOutput } from '../invalid-output.ts'
 import { hasWholeFrames } from './apng.ts'
 

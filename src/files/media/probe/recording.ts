@@ -1,6 +1,8 @@
 // Video and sound: every packet is read, and frames and sound are decoded if this machine has a decoder. Other codecs are
 // accepted if the container is complete, the tracks contain what they state, and each begins with a key frame.
 
+import { openAsBlob } from 'node:fs'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import {
   ADTS,
   BlobSource,
@@ -18,8 +20,6 @@ import {
   WAVE,
   WEBM,
 } from 'mediabunny'
-import { openAsBlob } from 'node:fs'
-import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import type { Kind } from '../kinds.ts'
 import { isWhole } from './containers.ts'

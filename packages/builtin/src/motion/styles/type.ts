@@ -2,10 +2,10 @@
 
 import type { SKRSContext2D } from '@napi-rs/canvas'
 import { type Color, css, mix } from '../../color.ts'
-import { clamp, easeIn, easeInOut, easeOut, easeOutBack } from '../../video/easing.ts'
 import { directionOf } from '../../text/bidi.ts'
 import { splitUnits } from '../../text/breaks.ts'
 import { languageOf } from '../../text/language.ts'
+import { clamp, easeIn, easeInOut, easeOut, easeOutBack } from '../../video/easing.ts'
 import { drawLine, letter, type Lettering } from '../../video/lettering.ts'
 import type { MotionStage, MotionStyle } from '../stage.ts'
 

@@ -1,7 +1,7 @@
 // Bars: the sections of a piece with their chords, ready to be played.
 
-import type { Progressions } from '../style.ts'
 import type { Random } from '../../art/random.ts'
+import type { Progressions } from '../style.ts'
 import { phraseBars, type Section } from './form.ts'
 import { type Chord, type Harmony, parseChord, toClass } from './theory.ts'
 

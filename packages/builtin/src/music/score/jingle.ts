@@ -2,11 +2,11 @@
 
 import type { Random } from '../../art/random.ts'
 import type { LeadPlayer, PartStyle, Style } from '../style.ts'
+import type { Progressions } from '../style.ts'
 import { type Bar, readLine, type Slot } from './bars.ts'
 import { writeBass } from './bass-line.ts'
 import { writeComp, writePad } from './chords.ts'
 import type { Section } from './form.ts'
-import type { Progressions } from '../style.ts'
 import { sing, type Wish } from './melody.ts'
 import { type ScoreNote, type ScoreStroke, stepsPerBeat } from './note.ts'
 import { nearest } from './theory.ts'

@@ -13,10 +13,10 @@ import type { SectionKind } from '../score/form.ts'
 import { toHertz } from '../score/theory.ts'
 import type { PartStyle, Style } from '../style.ts'
 import { styles } from '../styles.ts'
-import { age } from './tape.ts'
-import { addScaled, addTo, createStereo, type Stereo } from './stereo.ts'
-import { addReverb } from './room.ts'
 import { addEcho, chorus, compress, duck, fade, saturate, tremolo } from './effects.ts'
+import { addReverb } from './room.ts'
+import { addScaled, addTo, createStereo, type Stereo } from './stereo.ts'
+import { age } from './tape.ts'
 
 const loudness = -16
 const ceiling = -1.5

@@ -1,8 +1,8 @@
 // Theme `bauhaus`: circles, quarters and bars in primary colours.
 
 import { type Color, oklch } from '../../color.ts'
-import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, polygon, quarter, rect, ring } from '../shapes.ts'
+import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const paper = oklch(0.945, 0.025, 88)
 const black = oklch(0.2, 0.015, 60)

@@ -1,8 +1,8 @@
 // Theme `blueprint`: a technical drawing, with the words in its field and its title block.
 
 import { legibleOn, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { defineLinear, frame, line, path, rect, ring } from '../shapes.ts'
+import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const blue = oklch(0.4, 0.125, 258)
 const deep = oklch(0.32, 0.11, 262)

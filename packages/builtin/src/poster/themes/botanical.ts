@@ -1,8 +1,8 @@
 // Theme `botanical`: sprays of leaves on soft paper around the words.
 
 import { type Color, lighten, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineLinear, path, rect } from '../shapes.ts'
+import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const paper = oklch(0.955, 0.022, 110)
 const ink = oklch(0.3, 0.05, 160)

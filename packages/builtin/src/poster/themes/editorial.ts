@@ -1,8 +1,8 @@
 // Theme `editorial`: a quiet magazine cover, with an arch that looks out on a still life of discs.
 
 import { legibleOn, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { defineLinear, line, path, rect } from '../shapes.ts'
+import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const paper = oklch(0.955, 0.014, 85)
 const ink = oklch(0.25, 0.02, 50)

@@ -1,8 +1,8 @@
 // Theme `midnight`: a moon and its rings on deep blue.
 
 import { legibleOn, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineGlow, defineLinear, rect, ring, waver } from '../shapes.ts'
+import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const deep = oklch(0.17, 0.06, 275)
 const blue = oklch(0.31, 0.11, 268)

@@ -1,8 +1,8 @@
 // Theme `neon`: glowing frames and a grid that runs to the horizon.
 
 import { type Color, lighten, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineGlow, defineLinear, frame, line, type Paint, rect } from '../shapes.ts'
+import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const black = oklch(0.11, 0.03, 290)
 const violet = oklch(0.22, 0.11, 295)

@@ -1,8 +1,8 @@
 // Theme `sunrise`: a sun over layered hills; the words stand in the sky.
 
 import { type Color, lighten, mix, oklch } from '../../color.ts'
-import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineGlow, defineLinear, defineRadial, path, rect, waver } from '../shapes.ts'
+import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 // Dark enough for white letters down to two thirds of the way; what is light stands behind the sun.
 const sky = [

@@ -1,8 +1,8 @@
 // Theme `swiss`: a strict grid, huge grotesque type, one disc.
 
 import { oklch } from '../../color.ts'
-import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, line, rect } from '../shapes.ts'
+import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
 
 const paper = oklch(0.965, 0.006, 90)
 const black = oklch(0.17, 0.005, 270)
