@@ -21,7 +21,7 @@ async function run() {
   // Code that was compiled once is kept, so that commands begin in half the time. Threads and forked processes learn of it by the
   // variable. Never in a temporary folder: the user who creates it first would choose the code.
   const { enableCompileCache } = await import('node:module')
-  const { findCompileCache } = await import('./compile-cache.ts')
+  const { findCompileCache } = await import('./compile-cache.js')
   const cache = process.env.NODE_COMPILE_CACHE ? null : findCompileCache(fileURLToPath(new URL('..', import.meta.url)))
   if (cache !== null && enableCompileCache(cache).directory) process.env.NODE_COMPILE_CACHE = cache
   const { main } = await import('../src/main.ts')

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findCompileCache } from '../../bin/compile-cache.ts'
+import { findCompileCache } from '../../bin/compile-cache.js'
 
 const program = join(import.meta.dirname, '../../bin/mediagen.js')
 const isRoot = process.getuid?.() === 0
