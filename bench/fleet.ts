@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 // Many processes on one PostgreSQL: complete jobs against the queues that people would pick there, starts with more and more
 // processes, how long jobs wait for four workers, and claims, starts and lists when a million jobs are stored.
+import { join } from 'node:path'
 import { openPostgresStore } from '../src/storage/postgres/open.ts'
 import { createPostgresTables } from '../src/storage/postgres/tables.ts'
 import { openSqliteTables } from '../src/storage/sqlite/tables.ts'

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 // The ledger of the rivals: accounts, jobs and entries in SQLite, durable, one transaction a call. Used by rival-*.ts.
+import { randomUUID } from 'node:crypto'
 import Database from 'better-sqlite3'
 
 /** What a start says. */

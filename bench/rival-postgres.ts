@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 // The ledger of the rivals on PostgreSQL: accounts, jobs and entries, a transaction for each start and each end. Used by the
 // rivals that queue jobs in PostgreSQL.
+import { randomUUID } from 'node:crypto'
 import { Pool, type PoolClient } from 'pg'
 import type { RivalJob, RivalOrder } from './rival-ledger.ts'
 

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // Rival: Restate behind Fastify; it has no ledger, so holds and settlements are transactions in SQLite. Run by rivals.ts.
+import { once } from 'node:events'
 import { type ClientHttp2Session, connect, createServer } from 'node:http2'
 import { type AddressInfo, connect as connectSocket } from 'node:net'
 import { text } from 'node:stream/consumers'

@@ -1,5 +1,5 @@
-import { rivalAccount, serveRival } from './rival-http.ts'
 // Rival: Fastify and SQLite on the main thread, one durable transaction for each start, claim and settlement. Run by rivals.ts.
+import { rivalAccount, serveRival } from './rival-http.ts'
 import { openRivalLedger } from './rival-ledger.ts'
 
 const runsAtOnce = 256

@@ -1,6 +1,6 @@
-import formats from 'ajv-formats'
 // The OpenAPI document by itself: titles, examples, formats, headers, webhooks. test/gateway/openapi.test.ts holds it
 // against a server.
+import formats from 'ajv-formats'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { readOpenapi } from '../docs/make.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // A server that stops with work in hand everywhere has one grace for all of it: orchestrators kill after 30 seconds.
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'

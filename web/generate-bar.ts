@@ -1,7 +1,7 @@
+// The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import { mayPass, Refused } from '@mediagen/client/errors.ts'
 import { createIdempotencyKey, startGeneration } from '@mediagen/client/generate.ts'
 import { isAbort } from './api.ts'
-// The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import type { Balance } from './balance.ts'
 import { button, element, icon } from './element.ts'
 import type { Form } from './form.ts'

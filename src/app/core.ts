@@ -1,5 +1,5 @@
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 // The core: builds every part in reading order, disposes of them in reverse.
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Logger } from 'pino'
 import { readCovers } from '../catalog/covers.ts'
 import type { Config } from '../config.ts'

@@ -1,6 +1,6 @@
+// The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
 import type { Logger } from 'pino'
 import { type Config, findUnknownSettings } from '../config.ts'
-// The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
 import type { Secrets } from '../engines/secrets.ts'
 import type { App, Overrides } from './app.ts'
 import { startCore } from './core.ts'

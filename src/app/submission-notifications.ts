@@ -1,5 +1,5 @@
-import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 // Reports of providers about submissions.
+import { isSubmissionToken, isUpstreamId, type SubmissionNotifications } from '../core/jobs/submission-url.ts'
 import type { Store } from '../core/store.ts'
 
 /** What the address that providers are given leads to. */

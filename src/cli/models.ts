@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
 // Commands about the catalog.
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'

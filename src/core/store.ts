@@ -1,7 +1,7 @@
-import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
+import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Actor, AuditStore } from './accounts/audit.ts'
 import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
 import type { RateStore } from './accounts/rate.ts'

@@ -1,7 +1,7 @@
+// The folders of stored files: the outputs of a run, an upload, or an orphan.
 import type { Clock } from '../core/clock.ts'
 import { isId } from '../core/ids.ts'
 import type { FilesFolder, FilesFolders } from '../core/jobs/retention.ts'
-// The folders of stored files: the outputs of a run, an upload, or an orphan.
 import { type Blobs, deleteAll, type StoredBlob } from './blobs/blobs.ts'
 
 /** Creates the port. @param clock the time of the store, since that of one machine may be off */

@@ -1,5 +1,5 @@
-import type { RetentionStore } from '../core/jobs/retention.ts'
 // The stored files as clients may read them: what a record says is gone is not there, even while the store of files cannot delete it.
+import type { RetentionStore } from '../core/jobs/retention.ts'
 import type { Blobs } from './blobs/blobs.ts'
 
 /** What reads them. */

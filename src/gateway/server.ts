@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
+import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'

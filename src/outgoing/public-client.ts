@@ -1,6 +1,6 @@
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
 // Requests through the agent for public addresses. The first request loads undici: its hundred modules would slow down the
 // start of a server.
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { Dispatcher } from 'undici'
 import { listen, type Listener, type ListenRequest, maxMessageBytes } from './listener.ts'
 import { createNameResolver } from './name-resolver.ts'

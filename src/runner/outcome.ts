@@ -1,5 +1,5 @@
-import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 // How a run ended, in the words of the job.
+import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
 import { PriceError } from '../catalog/pricing.ts'
 import type { JobError, JobOutcome } from '../core/jobs/job.ts'

@@ -1,6 +1,6 @@
+// Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
 import type { Catalog } from '../catalog/model.ts'
 import { everySecond } from '../core/every-second.ts'
-// Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
 import type { ClaimedJob } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { JobNotification, Store } from '../core/store.ts'

@@ -1,5 +1,5 @@
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 // The operator's view of files: disk usage, and the removal of expired files and orphans.
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Actor, AuditStore } from '../core/accounts/audit.ts'

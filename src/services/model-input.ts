@@ -1,7 +1,7 @@
+// Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
-// Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import type { Logger } from 'pino'
 import type { Catalog, Model } from '../catalog/model.ts'
 import { PriceError } from '../catalog/pricing.ts'

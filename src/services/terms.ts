@@ -1,5 +1,5 @@
-import type { Violation } from '../core/errors.ts'
 // The optional terms of a start: a deadline, a priority, and how long its outputs are kept.
+import type { Violation } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
 import type { StartCommand } from '../core/store.ts'
 import { refuse } from './request.ts'

@@ -1,6 +1,6 @@
+// The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
 import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import type { JsonObject, JsonValue, Usage } from '@mediagen/engine/engine.ts'
-// The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
 import { describe, expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { Model } from '../../src/catalog/model.ts'

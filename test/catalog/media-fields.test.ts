@@ -1,6 +1,6 @@
+// Every place of an input whose schema says `format: media` is found, and no other.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { toFieldName } from '@mediagen/engine/media.ts'
-// Every place of an input whose schema says `format: media` is found, and no other.
 import { expect, test } from 'vitest'
 import { createMediaFinder } from '../../src/catalog/media-fields.ts'
 

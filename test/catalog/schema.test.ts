@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 // The input schemas of models: multiples as they are written (P194), and schemas that no model can live with.
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { checkInputSchema } from '../../src/catalog/schema-faults.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'

@@ -1,5 +1,5 @@
-import { readEvents, type ServerEvent } from '@mediagen/client/events.ts'
 // Server-sent events, however the bytes are cut.
+import { readEvents, type ServerEvent } from '@mediagen/client/events.ts'
 import { expect, test } from 'vitest'
 
 const stream =

@@ -1,8 +1,8 @@
+// Following a job: over events that break off, and without any.
 import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 import { followJob, type FollowOptions } from '@mediagen/client/follow.ts'
 import type { Http, RequestOptions } from '@mediagen/client/http.ts'
 import type { Job, Problem } from '@mediagen/client/records.ts'
-// Following a job: over events that break off, and without any.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 beforeEach(() => void vi.useFakeTimers())

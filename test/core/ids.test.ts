@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 // Ids: prefixed, unique, and their text order is the order of time (P30).
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createIdSource, isId } from '../../src/core/ids.ts'
 

@@ -1,6 +1,6 @@
+// Secrets of engines: named when they are missing, and in nothing that is said, stored or logged.
 import { type Engine, EngineError, type EngineRun, type UpstreamRun } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
-// Secrets of engines: named when they are missing, and in nothing that is said, stored or logged.
 import { expect, test } from 'vitest'
 import { createLogger } from '../../src/app/observe/log.ts'
 import { guardEngine } from '../../src/engines/guarded.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // The log's disk is full, or its descriptor is gone: lines are lost and counted, and nothing else happens.
+import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'

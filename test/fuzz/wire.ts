@@ -1,5 +1,5 @@
-import http2 from 'node:http2'
 // Bytes that no client library would send: raw HTTP/1.1 and raw HTTP/2 with gRPC messages, half of them nearly right.
+import http2 from 'node:http2'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Chance } from '../simulation/random.ts'

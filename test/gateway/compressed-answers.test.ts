@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // Large answers are compressed for clients that ask for it, and sent as they are to others (P132).
+import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'

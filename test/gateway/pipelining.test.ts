@@ -1,5 +1,5 @@
-import Fastify from 'fastify'
 // Requests that are sent before the answers to earlier ones were read: so many at once, each answered in its turn.
+import Fastify from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
 import { boundConnections } from '../../src/gateway/http/connections.ts'
 import { listen } from '../../src/gateway/server.ts'

@@ -1,7 +1,7 @@
+// /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-// /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
 import { expect, test } from 'vitest'
 import { createTroubleFinder, watchStarts } from '../../src/app/observe/readiness.ts'
 import { startApp } from '../../src/app/start.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up (P171).
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, expect, test, vi } from 'vitest'
 import { startTestApp } from '../test-app.ts'

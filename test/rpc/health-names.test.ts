@@ -1,5 +1,5 @@
-import { HealthImplementation } from 'grpc-health-check'
 // Names of services that nobody serves: a stranger may watch any, and the server must not keep them.
+import { HealthImplementation } from 'grpc-health-check'
 import { expect, test, vi } from 'vitest'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { startTestApp } from '../test-app.ts'

@@ -1,5 +1,5 @@
-import { create, toBinary } from '@bufbuild/protobuf'
 // Requests that never end, answers that nobody reads: each call has its time, and all of them their room (P120, P158).
+import { create, toBinary } from '@bufbuild/protobuf'
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // Connect and gRPC-Web on the HTTP port: the caller is known before a body is read, and a body is bounded before messages are made of it.
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { create, type JsonObject, toBinary } from '@bufbuild/protobuf'

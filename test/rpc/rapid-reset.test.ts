@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // Many quick cancels on one HTTP/2 session: the session and the calls beside them live on.
+import { once } from 'node:events'
 import http2 from 'node:http2'
 import { expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'

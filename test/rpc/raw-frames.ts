@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // HTTP/2 frame by frame, for peers that keep to no rule: RFC 9113. Headers are written without compression (RFC 7541, 6.2.2).
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** Types of frames. */

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // gRPC as a client without manners sends it: over HTTP/2 of Node, message by message, ended or not.
+import { once } from 'node:events'
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type SessionOptions } from 'node:http2'
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 // Unknown fields of JSON messages are refused by name over Connect and gRPC-Web, as over REST: a misspelt field must not cost credits.
 // Those of binary messages are ignored. P117, P118.
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterAll, expect, test } from 'vitest'

@@ -1,8 +1,8 @@
+// Outputs that are made while the store of files is away. Those that another server made and was paid for are kept for long.
 import type { EngineRun, UpstreamRun } from '@mediagen/engine/engine.ts'
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Blobs } from '../../src/files/blobs/blobs.ts'
-// Outputs that are made while the store of files is away. Those that another server made and was paid for are kept for long.
 import { BlobsError } from '../../src/files/blobs/s3-requests.ts'
 import { type BenchSettings, leavePicture, startBench } from './fixture.ts'
 

@@ -1,5 +1,5 @@
-import type { Store } from '../../src/core/store.ts'
 // A store on PostgreSQL for histories: the store as servers open it, on a database of its own.
+import type { Store } from '../../src/core/store.ts'
 import { openDatabase } from '../../src/storage/postgres/connection.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { testDatabases } from '../test-store.ts'

@@ -1,5 +1,5 @@
-import type { SweepCommand, SweepOutcome } from '../../src/core/jobs/sweep.ts'
 // A store that histories run on.
+import type { SweepCommand, SweepOutcome } from '../../src/core/jobs/sweep.ts'
 import type { LedgerReport, Store } from '../../src/core/store.ts'
 
 /** The commands that histories use. */

@@ -1,5 +1,5 @@
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 // The part of the store contract about files: uploads and their room, and whose time is over (P38, P39, P44).
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import { expect, test } from 'vitest'
 import { leastCountedBytes, type NewUpload, type Upload } from '../../src/core/files/upload.ts'
 import { createIdSource } from '../../src/core/ids.ts'

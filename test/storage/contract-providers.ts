@@ -1,7 +1,7 @@
-import type { UpstreamVerdict } from '@mediagen/engine/engine.ts'
-import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'
 // The part of the store contract about providers of media: places, pace and pauses that all workers share, and submissions whose
 // answer was lost.
+import type { UpstreamVerdict } from '@mediagen/engine/engine.ts'
+import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import { expect, test } from 'vitest'
 import { claimOne, createHeldClock, type OpenTestStore, startJob } from './fixture.ts'
 

@@ -1,5 +1,5 @@
-import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 // The store port: submissions to other servers, what these are still to be asked, and what is learned late (P33).
+import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
 import type { SavedCheckpoint, Store } from '../../src/core/store.ts'
 import { balanceOf, claimOne, createHeldClock, type OpenTestStore, startJob, sweepOf, testError } from './fixture.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 // A proxy in front of PostgreSQL that cuts connections when it is told to, loses what is sent, or leads to another server.
+import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /** The proxy. */

@@ -1,5 +1,5 @@
-import { describe, expect, test, vi } from 'vitest'
 // The time of a store on PostgreSQL is that of the server, also where the clock of the machine is a little off.
+import { describe, expect, test, vi } from 'vitest'
 import { openDatabase } from '../../src/storage/postgres/connection.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { useServer } from './postgres-fixture.ts'

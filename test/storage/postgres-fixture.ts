@@ -1,5 +1,5 @@
-import { afterAll, beforeAll } from 'vitest'
 // What the tests of the PostgreSQL store share: a database of its own for each, as a copy of one that is migrated.
+import { afterAll, beforeAll } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import type { OpenTestStore } from './fixture.ts'

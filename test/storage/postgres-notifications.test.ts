@@ -1,5 +1,5 @@
-import { describe, expect, test, vi } from 'vitest'
 // News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
+import { describe, expect, test, vi } from 'vitest'
 import type { JobNotification } from '../../src/core/store.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { claimOne, startJob, type TestStore } from './fixture.ts'

@@ -1,7 +1,7 @@
+// Two commands at once on PostgreSQL, held in the moment in which they could miss each other.
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { isStorageTrouble } from '../../src/core/storage-trouble.ts'
-// Two commands at once on PostgreSQL, held in the moment in which they could miss each other.
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { makeWebhook, wanted } from './contract-webhooks.ts'
 import { claimOne, filterOf, firstPage, startJob, startOf } from './fixture.ts'

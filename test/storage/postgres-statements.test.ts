@@ -1,6 +1,6 @@
+// How many statements the PostgreSQL store sends: many commands together cost about as many as one.
 import { Client, type QueryConfig } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-// How many statements the PostgreSQL store sends: many commands together cost about as many as one.
 import type { JobFilter, Store } from '../../src/core/store.ts'
 import { openDatabase } from '../../src/storage/postgres/connection.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'

@@ -1,5 +1,5 @@
-import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 // From a model's input schema to the fields of its form.
+import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import { expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type Field, toField, toForm } from '../../web/form-model.ts'

@@ -1,5 +1,5 @@
-import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 // One Idempotency-Key for each intention: kept over failed connections, given up with an answer. docs/contract.md, section 2.
+import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 import { expect, test } from 'vitest'
 import type { JobRecord, ProblemRecord } from '../../web/records.ts'
 import { type Attempt, GenerationStarter } from '../../web/start-generation.ts'

@@ -1,6 +1,6 @@
+// Places, keys in addresses, and jobs in words.
 import { Refused } from '@mediagen/client/errors.ts'
 import { isOlder } from '@mediagen/client/records.ts'
-// Places, keys in addresses, and jobs in words.
 import { expect, test } from 'vitest'
 import { retryable } from '../../src/core/errors.ts'
 import {

@@ -1,5 +1,5 @@
-import { element } from '../element.ts'
 // The fields of a schema, as a list to unfold.
+import { element } from '../element.ts'
 import { asObject } from '../form-model.ts'
 import type { JsonObject } from '../records.ts'
 import { follow, toList, toText } from './document.ts'

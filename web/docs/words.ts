@@ -1,5 +1,5 @@
-import { element } from '../element.ts'
 // Text of the document: code in backquotes, and what a schema allows in words.
+import { element } from '../element.ts'
 import { asObject } from '../form-model.ts'
 import type { Json, JsonObject } from '../records.ts'
 import { follow, toText } from './document.ts'

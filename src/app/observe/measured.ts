@@ -1,5 +1,5 @@
-import type { Store } from '../../core/store.ts'
 // Times the store and the files for operators, and counts the leases that were lost.
+import type { Store } from '../../core/store.ts'
 import type { Blobs } from '../../files/blobs/blobs.ts'
 import type { Metrics, Timer } from './metrics.ts'
 

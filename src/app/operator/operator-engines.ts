@@ -1,8 +1,8 @@
+// The engines of the models that operators add: programs, remote servers, and one that makes nothing. A server without such models
+// does not load them.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
-// The engines of the models that operators add: programs, remote servers, and one that makes nothing. A server without such models
-// does not load them.
 import { createCommandEngine } from '../../engines/command.ts'
 import { createNullEngine } from '../../engines/null.ts'
 import type { Secrets } from '../../engines/secrets.ts'

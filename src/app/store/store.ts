@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
 // The store of an installation: PostgreSQL where the settings name a database, else SQLite in the data directory.
+import type { Config } from '../../config.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
 import type { PostgresOptions } from '../../storage/postgres/open.ts'

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
 // Starts the writer thread of SQLite while the rest of a server is being loaded: on two cores both load at the same time.
+import type { Config } from '../../config.ts'
 import { ownThreads, startWriterThread, type Threads } from '../../storage/sqlite/threads.ts'
 
 /** Starts the thread, if the server will need one. */

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from 'commander'
 // Numbers as options of commands: sizes of pages, credits.
+import { InvalidArgumentError } from 'commander'
 import { pageBounds } from '../../core/page.ts'
 
 /** @throws InvalidArgumentError unless it is a whole number within the bounds of pages */

@@ -1,7 +1,7 @@
+// Webhooks: endpoints, deliveries, how many may be under way, and the part of the store that keeps them.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Job, terminalStatuses } from '../jobs/job.ts'
 import type { Page, PageRequest } from '../page.ts'
-// Webhooks: endpoints, deliveries, how many may be under way, and the part of the store that keeps them.
 import type { Actor } from './audit.ts'
 
 /** Number of attempts kept of a delivery, the latest ones. */

@@ -1,6 +1,6 @@
-import type { ClaimCommand } from '../store.ts'
 // Which queued jobs a claim takes: by priority, then fairly, with the places of the worker shared among accounts. A store looks
 // for candidates as this says, and claims what this chooses from them.
+import type { ClaimCommand } from '../store.ts'
 import { type Candidate, compareCandidates } from './fair-queue.ts'
 
 /** A queued job that may be claimed, with its model and its account. */

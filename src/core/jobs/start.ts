@@ -1,7 +1,7 @@
-import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
-import type { StartCommand, StartOutcome } from '../store.ts'
 // What a start does: replays an earlier one, is refused, or makes a job that holds its credits. Pure: a store loads the state and
 // writes what this says. docs/contract.md, section 1.
+import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
+import type { StartCommand, StartOutcome } from '../store.ts'
 import { newQueue, type QueueShare, takeSlot } from './fair-queue.ts'
 
 /** What a store has to load; `Earlier` and `Account` are its rows. */

@@ -1,3 +1,4 @@
+// Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,7 +8,6 @@ import { toFailure } from '../../outgoing/failure.ts'
 import { type AllowedHosts, everyHost, PrivateAddressError } from '../../outgoing/hosts.ts'
 import { type AllowedPorts, everyPort, findRefusedPort, noFurtherPorts } from '../../outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '../../outgoing/public-client.ts'
-// Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
 import { isCompressed } from './content-encoding.ts'
 
 const maxRedirects = 5

@@ -1,3 +1,4 @@
+// References that are http: and https: URLs, fetched within limits, because the server is not trusted.
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
@@ -7,7 +8,6 @@ import { toFailure, toFailureCode } from '../../outgoing/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '../../outgoing/hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '../../outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '../../outgoing/public-client.ts'
-// References that are http: and https: URLs, fetched within limits, because the server is not trusted.
 import { isCompressed } from './content-encoding.ts'
 import { type MediaReader, type MediaRequest, mediaTooLarge } from './reader.ts'
 

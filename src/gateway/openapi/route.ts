@@ -1,9 +1,9 @@
+// GET /openapi.json: the OpenAPI document of the REST interface, from the schemas of the routes themselves.
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, retryable } from '../../core/errors.ts'
 import { compressLarge } from '../compress.ts'
 import { problemKinds } from '../problems/problem-kinds.ts'
 import { deliverySchema, problemSchema } from '../schemas.ts'
-// GET /openapi.json: the OpenAPI document of the REST interface, from the schemas of the routes themselves.
 import { createDocument, json, type Operation, type Route } from './document.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
-import { findOrMake } from '@mediagen/engine/first-use.ts'
 // GET /problems/{code}: the page that the `type` of a problem resolves to.
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, MediagenError, retryable } from '../../core/errors.ts'
 import { cutText } from '../../core/log-text.ts'

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 // POST /v1/generate. docs/contract.md, section 2.
+import type { JsonObject } from '@bufbuild/protobuf'
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import { JobSchema, type StartGenerationRequest } from '../../../gen/mediagen/v1/generation_pb.ts'

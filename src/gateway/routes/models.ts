@@ -1,5 +1,5 @@
-import { create, type JsonObject } from '@bufbuild/protobuf'
 // /v1/models: the catalog. docs/contract.md, section 1, Lists.
+import { create, type JsonObject } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   CategorySchema,

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 // POST /v1/quotes. docs/contract.md, section 1, Quote.
+import type { JsonObject } from '@bufbuild/protobuf'
 import type { FastifyInstance } from 'fastify'
 import { QuoteSchema } from '../../../gen/mediagen/v1/quotes_pb.ts'
 import { type CoreClient, forward } from '../core-client.ts'

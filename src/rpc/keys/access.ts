@@ -1,5 +1,5 @@
-import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
 // Authentication, authorization and rate limits of callers.
+import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
 import type { Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'

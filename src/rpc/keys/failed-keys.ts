@@ -1,6 +1,6 @@
+// Counts invalid keys by client address, and rate-limits clients that try many.
 import { MediagenError } from '../../core/errors.ts'
 import { toClientNetwork } from '../../guards/client-address.ts'
-// Counts invalid keys by client address, and rate-limits clients that try many.
 import { createTokenBuckets } from '../../guards/token-bucket.ts'
 
 /** Counts failed keys. */

@@ -1,5 +1,5 @@
-import type { ApiKey } from '../../core/accounts/key.ts'
 // Rate limits of each key: requests per second, and bytes of requests per second.
+import type { ApiKey } from '../../core/accounts/key.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { createSharedBuckets, type SharedRates } from '../../guards/shared-buckets.ts'
 

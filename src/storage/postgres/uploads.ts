@@ -1,5 +1,5 @@
-import { type CreateUploadOutcome, decideUpload, type NewUpload, type Upload } from '../../core/files/upload.ts'
 // Uploads: recorded, read, and marked as gone. retention.ts finds expired ones.
+import { type CreateUploadOutcome, decideUpload, type NewUpload, type Upload } from '../../core/files/upload.ts'
 import type { PageRequest } from '../../core/page.ts'
 import { uploadColumns } from '../rows.ts'
 import type { Database, Transaction } from './connection.ts'

@@ -1,5 +1,5 @@
-import { decideSettlement, type Ending } from '../../core/credits/settlement.ts'
 // Writes the end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
+import { decideSettlement, type Ending } from '../../core/credits/settlement.ts'
 import type { Job } from '../../core/jobs/job.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createAccountFinder } from './accounts.ts'

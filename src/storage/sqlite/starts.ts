@@ -1,7 +1,7 @@
-import type { QueueShare } from '../../core/jobs/fair-queue.ts'
-import type { Job } from '../../core/jobs/job.ts'
 // Starting generations: the replay check, the limits, the hold and the queued job. Those of one transaction that follow one another
 // are written together.
+import type { QueueShare } from '../../core/jobs/fair-queue.ts'
+import type { Job } from '../../core/jobs/job.ts'
 import { decideStart } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'

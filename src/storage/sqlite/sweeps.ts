@@ -1,5 +1,5 @@
-import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
 // Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews.
+import { keptDeliveryMs } from '../../core/accounts/webhook.ts'
 import type { JobStatus } from '../../core/jobs/job.ts'
 import { longestBackoffMs, spreadJitter } from '../../core/jobs/loss.ts'
 import { decideDeadline, decideLoss, decideReview } from '../../core/jobs/run-end.ts'

@@ -1,6 +1,6 @@
+// Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import { retireSecret, secretOverlapMs } from '../../core/accounts/webhook-secrets.ts'
 import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '../../core/accounts/webhook.ts'
-// Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '../../core/page.ts'
 import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts'
 import type { Connection } from './connection.ts'

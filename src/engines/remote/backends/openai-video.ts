@@ -1,5 +1,5 @@
-import { digestParts } from '@mediagen/engine/canonical-json.ts'
 // Videos of servers that speak OpenAI's API: jobs under /videos, submitted as multipart, with `seconds` as a string.
+import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { JsonValue, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { FormPart, SubmissionNote, UpstreamRef, Verdict } from '../backend.ts'
 import { type Connection, isObject, NoVerdict, toReason } from '../connection.ts'

@@ -1,6 +1,6 @@
-import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 // Replicate: predictions over its HTTP API (replicate.com/docs/reference/http). Its own client sends a paid POST up to six
 // times, so this is ours.
+import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
