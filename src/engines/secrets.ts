@@ -1,11 +1,11 @@
 // The secrets of engines: values of environment variables, which are removed from every message.
 
-/** What is wrong without a secret. */
+/** The message about a missing secret, as a clause. */
 export function describeMissing(name: string): string {
   return `a key that it needs is missing: the server has no environment variable ${name}`
 }
 
-// What RFC 9110 leaves out of the value of a header: line ends and other controls, and whatever is not in Latin-1.
+// Characters that RFC 9110 forbids in the value of a header: line ends, other control characters, and all outside of Latin-1.
 const unsendable = /[^\t\u0020-\u007E\u0080-\u00FF]/
 
 /** Reads a key that is sent in a header, without the line end that it may have from a file; or why there is none. */
@@ -36,7 +36,7 @@ export function createSecrets(environment: Readonly<Record<string, string | unde
     valueOf(name) {
       const value = environment[name]
       if (!value) return undefined
-      // A line end at its end is not sent, so it is not said either.
+      // A trailing line end is not sent with the key, so messages contain the value without it.
       const said = value.trim()
       if (said.length >= leastChars && !known.has(said)) {
         known.add(said)

@@ -89,7 +89,7 @@ export function isRefusedHost(allowed: AllowedHosts, host: string, own = hostnam
 /** A host name in lower case, without the dot of the root. The look behind keeps the time linear, however many dots there are. */
 const toName = (host: string): string => host.toLowerCase().replace(/(?<!\.)\.+$/, '')
 
-/** Whether a name means this machine or one of its network. Names of one label are never in public DNS. */
+/** Whether a name is that of this machine or of a host in its network. Names of one label are never in public DNS. */
 function isLocalName(name: string, own: string): boolean {
   return !name.includes('.') || name === own || /\.(?:localhost|localdomain|localdomain[46]|local|internal)$/.test(name)
 }

@@ -9,7 +9,6 @@ const firstTryMs = 2000
 const tries = 2
 const unknownName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** The options of a resolver. */
 export interface NameResolverOptions {
   readonly allowed: AllowedHosts
   /** Time limit of the first query to a name server, in milliseconds. Default: 2000. */
@@ -20,7 +19,6 @@ export interface NameResolverOptions {
   readonly system?: typeof lookup
 }
 
-/** Resolves names. */
 export interface NameResolver {
   /** Like `dns.lookup` with `all`. */
   readonly resolve: typeof lookup
@@ -29,8 +27,8 @@ export interface NameResolver {
 }
 
 /**
- * Creates a resolver. The operating system's resolver is used for names that an operator trusts or that DNS does not have: names
- * that the settings allow, names of one label (`localhost`), and, if private networks are allowed, names that are not in DNS.
+ * Names that an operator trusts, or that DNS does not have, go to the operating system's resolver: names that the settings allow,
+ * names of one label (`localhost`), and, if private networks are allowed, names that are not in DNS.
  */
 export function createNameResolver(options: NameResolverOptions): NameResolver {
   const { allowed, tryMs = firstTryMs, servers, system = lookup } = options

@@ -5,12 +5,11 @@ import { RefusedPortError } from './ports.ts'
 import { createPublicClient, type PublicClientOptions } from './public-client.ts'
 import { readRetryAfter } from './retry-after.ts'
 
-/** A POST to send. */
 export interface PostRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Breaks it off. */
+  /** Aborts the POST. */
   readonly signal: AbortSignal
 }
 
@@ -19,11 +18,10 @@ export interface PostResult {
   /** HTTP status; null when there was no answer. */
   readonly responseStatus: number | null
   readonly error: string | null
-  /** The wait that the endpoint asked for (Retry-After), in milliseconds; null if it asked for none. */
+  /** The wait that the endpoint requested (Retry-After), in milliseconds; null if it requested none. */
   readonly waitMs: number | null
 }
 
-/** Makes POSTs. */
 export interface Poster {
   /** Never rejects. */
   post(request: PostRequest): Promise<PostResult>
@@ -31,13 +29,11 @@ export interface Poster {
   close(): Promise<void>
 }
 
-/** Settings of a poster. */
 export interface PosterOptions extends PublicClientOptions {
   /** The body of an answer is ignored; this much of it is read so that the connection can be reused. */
   readonly maxAnswerBytes: number
 }
 
-/** Creates a poster. */
 export function createPoster(options: PosterOptions): Poster {
   const client = createPublicClient(options)
   const { timeoutMs, maxAnswerBytes } = options

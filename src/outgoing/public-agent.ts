@@ -1,6 +1,6 @@
 // An HTTP agent that connects to public addresses and ports of the web only, and to what an operator allows. Every address is
-// checked when a connection is made, after names were resolved and unusual spellings parsed, so the checked address is the one
-// that is connected to.
+// checked when a connection is made, after names were resolved and unusual spellings parsed, so it connects to the address that
+// was checked.
 import type { lookup } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
@@ -8,7 +8,6 @@ import { markUnsent } from './failure.ts'
 import { type AllowedHosts, isRefusedHost, mayConnect, PrivateAddressError } from './hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } from './ports.ts'
 
-/** Settings of an agent. */
 export interface PublicAgentOptions {
   /** Hosts that are allowed in addition to public addresses. */
   readonly allowed: AllowedHosts
@@ -52,7 +51,7 @@ export function createPublicAgent(options: PublicAgentOptions): Agent {
       }
       const refusedPort = findRefusedPort(allowedPorts, target)
       if (refusedPort) callback(new RefusedPortError(refusedPort), null)
-      // Node looks up names only, and not those that need no look.
+      // Node looks up names only, so an address as host is checked here.
       else if (isRefusedHost(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
       else connect(target, callback)
     },

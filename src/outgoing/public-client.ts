@@ -9,7 +9,7 @@ import type { PublicAgentOptions } from './public-agent.ts'
 /** Settings of a client; a test may resolve names itself. */
 export type PublicClientOptions = Omit<PublicAgentOptions, 'resolve'> & Partial<Pick<PublicAgentOptions, 'resolve'>>
 
-/** Makes requests to public addresses and those that are allowed. */
+/** Sends requests to public addresses and to allowed ones. */
 export interface PublicClient {
   /** Undici's `request`. @throws PrivateAddressError, and whatever undici throws */
   request(

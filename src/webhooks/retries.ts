@@ -1,4 +1,4 @@
-// When a delivery that failed is tried again, and when it is given up.
+// When a failed delivery is retried, and when it is given up.
 import type { AttemptResult, DeliveryNext } from '../core/accounts/webhook.ts'
 
 const firstDelayMs = 5000

@@ -1,6 +1,6 @@
 // Empties the outbox: claims due deliveries while there is room, makes one attempt at each, and reports the outcome.
-// Jobs never wait for it: their ends leave deliveries in the store. Most slots are reserved for endpoints that answer promptly; the others
-// share the rest.
+// Jobs never wait for it: their ends leave deliveries in the store. Most slots are reserved for endpoints that answer promptly; all
+// others share the rest.
 import type { Logger } from 'pino'
 import {
   type ClaimedDelivery,
@@ -17,7 +17,7 @@ import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'
 
-// A claim lasts this many times the time limit of an attempt. After a crash, the next attempt is made when it ends.
+// A claim lasts this many times the time limit of an attempt. After a crash, the next attempt waits for its end.
 const leaseFactor = 2
 // An attempt that takes longer than this fraction of its time limit is slow.
 const promptPart = 1 / 3
@@ -26,7 +26,6 @@ const promptPart = 1 / 3
 const unprovenSlots = { perWebhook: 1, perAccount: 2 }
 const gone = 410
 
-/** Bounds of a sender. */
 export interface SenderBounds {
   /** Concurrent attempts in total. */
   readonly slots: number
@@ -40,7 +39,6 @@ export interface SenderBounds {
   readonly maxAttempts: number
 }
 
-/** What the sender needs. */
 export interface WebhookSenderDeps {
   readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> &
     Pick<Store, 'onNotification'>
@@ -55,9 +53,8 @@ export interface WebhookSenderDeps {
   readonly onAttempt: (outcome: 'delivered' | 'pending' | 'failed') => void
 }
 
-/** A running sender. */
 export interface WebhookSender {
-  /** Stops claiming, waits `graceMs` for running attempts, then aborts them; they are made again later. */
+  /** Stops claiming, waits `graceMs` for running attempts, then aborts them. Aborted attempts are retried later. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -67,7 +64,6 @@ interface UnderWay {
   readonly done: Promise<void>
 }
 
-/** Starts a sender. */
 export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
   const { store, log, bounds } = deps
   const caps: DeliveryCaps = {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject, JsonValue } from './engine.ts'
 
-/** A violation, and its place as a JSON pointer (RFC 6901). */
+/** A violation, and where it is, as a JSON pointer (RFC 6901). */
 export interface Unhashable {
   readonly pointer: string
   readonly detail: string
@@ -15,8 +15,8 @@ export const maxInputDepth = 50
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
 
 /**
- * SHA-256 of `parts`, each prefixed with its length, so different lists of parts have different digests. In lower-case hexadecimal,
- * which Node writes three times as fast as it makes a Buffer.
+ * SHA-256 of `parts`, each prefixed with its length, so different lists of parts have different digests. In lower-case
+ * hexadecimal.
  */
 export function digestParts(...parts: readonly string[]): string {
   let text = ''

@@ -52,7 +52,7 @@ export interface PooledProcessOptions {
 /** Callbacks for the messages of a process during a task. */
 export interface TaskNotification {
   readonly onProgress: (fraction: number) => void
-  /** Called with the name of a draft in the output folder; the process chooses the name, so it is not to be trusted. */
+  /** Called with the name of a draft in the output folder; the process chooses the name, so it is untrusted. */
   readonly onDraft?: ((file: string) => void) | undefined
 }
 
@@ -292,7 +292,7 @@ function yieldToServer(pid: number | undefined): void {
   try {
     setPriority(pid, nice)
   } catch {
-    // It has ended, or the system does not support this.
+    // The process has ended, or the system does not support this.
   }
   void weighSession(pid, nice)
 }

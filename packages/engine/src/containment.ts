@@ -204,7 +204,7 @@ function toNamespaceTool(namespaces: Namespaces, hidden: string, folder: string)
 }
 
 const runScript = '"$@"; exit $?'
-// An empty folder in the place of the hidden one, and in it nothing but the folder of the process.
+// Mounts an empty folder over the hidden one, with only the folder of the process in it.
 const hideScript = `PATH=${toolPath}; exec 9<. && mount -t tmpfs -o mode=755,size=1m none "$1" && mkdir -p "$2" &&
   mount -c --bind /proc/self/fd/9 "$2" && mount -o remount,ro none "$1" && exec 9<&- && cd "$2" || exit 125
   shift 2; ${runScript}`

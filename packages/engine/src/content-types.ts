@@ -1,4 +1,4 @@
-// The media types of this service: what inputs and outputs may be, and how their files are named.
+// The media types of inputs and outputs, and the extensions of their files.
 
 /** Content types by the extension of a file. */
 export const contentTypes = {

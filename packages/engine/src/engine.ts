@@ -1,4 +1,4 @@
-// The port to whatever makes media. An engine gets a validated input, a folder, callbacks and a signal, and leaves files.
+// The port to the programs and services that make media. An engine gets a validated input, a folder, callbacks and a signal, and leaves files.
 // It knows nothing about credits, accounts or HTTP.
 
 /** A JSON object, as it came from a client. */
@@ -74,11 +74,11 @@ export interface EngineRun {
   /**
    * The media that the input refers to (`format: media`): absolute paths of local files by JSON pointer, such as `/image` or
    * `/images/0`. Each was recognised by its content as an image, a video or a sound; nothing else was checked. They were fetched
-   * before the run began; one that continues an earlier run fetches them when it first asks.
+   * before the run began; a run that continues an earlier one fetches them on the first call.
    * @throws EngineError when they cannot be fetched
    */
   media(): Promise<ReadonlyMap<string, string>>
-  /** A folder for this run alone, made empty when first asked for and removed after the run. */
+  /** A folder for this run alone, created empty on the first call and removed after the run. */
   folder(): Promise<string>
   /** Reports the progress of the run, 0 … 1. */
   readonly onProgress: (fraction: number) => void
@@ -158,7 +158,7 @@ export interface Engine {
   readonly schema: JsonObject
   /**
    * JSON Schema of an entry of `providers:` in a catalog file, without its `kind`. Settings of such an engine name an entry as
-   * `provider`; the engine gets the entry, with its `name`, in the place of the name, in `fallback` too.
+   * `provider`; the engine gets the entry, with its `name`, instead of the name, also in `fallback`.
    */
   readonly provider?: JsonObject
   /** An error in settings that match the schema, such as an unreadable file. Called when the catalog is loaded. */
@@ -169,10 +169,10 @@ export interface Engine {
   secretsOf?(spec: EngineSpec): readonly string[]
   /**
    * Whether a run only waits for another server, and costs this machine almost nothing. Then only the concurrency of its
-   * model bounds it, and it takes no place of the worker.
+   * model bounds it, and it takes no slot of the worker.
    */
   waits(spec: EngineSpec): boolean
-  /** Null if the model can run now, else why it cannot. Asked in the background; the last answer counts meanwhile. */
+  /** Null if the model can run now, else why it cannot. Called in the background; the last answer counts meanwhile. */
   unready(spec: EngineSpec): Promise<string | null>
   /**
    * What may happen after the loss of a run that had begun and left this checkpoint; null if it left none. The checkpoint may

@@ -1,7 +1,7 @@
 // Numbers that JSON cannot carry from one program to the next as they were written.
 import type { JsonValue } from './engine.ts'
 
-/** What is said of such a number. */
+/** The message about such a number. */
 export const inexactNumber = `must be a number that JSON carries exactly: a whole number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, or one with a fraction`
 
 /**

@@ -1,19 +1,19 @@
-// A folder that is held open. A program that works in a folder may replace the folder, or one above it, by a symbolic link; the
-// replacement is not mistaken for the folder that was opened.
+// A folder that is held open, because a program may replace its folder, or one above it, by a symbolic link. Paths through the
+// open folder still lead to the original.
 
 import fs, { accessSync, closeSync, constants, fstatSync } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-// Costs less than a FileHandle, and every run that leaves files opens one.
+// Cheaper than a FileHandle, and every run with outputs opens a folder.
 const openDescriptor = promisify(fs.open)
 
 /** A folder held open. */
 export interface HeldFolder extends Disposable {
   /** A path that leads to `name` in the folder that was opened, wherever that is by now (Linux; elsewhere its path). */
   pathOf(name: string): string
-  /** Whether the path still leads to the folder that was opened, and not by way of a link in its place. */
+  /** Whether the path still leads to the folder that was opened, and not through a link. */
   isInPlace(): Promise<boolean>
 }
 

@@ -1,7 +1,7 @@
-// Media of inputs: names of places for messages, and refusals.
+// Media of inputs: names of fields for messages, and refusals.
 import { EngineError } from './engine.ts'
 
-/** The readable name of a place in an input: `/images/0/url` is `images[0].url`. */
+/** The readable name of a field of an input: `/images/0/url` is `images[0].url`. */
 export function toFieldName(pointer: string): string {
   return pointer
     .split('/')
@@ -27,7 +27,7 @@ export interface PictureBounds {
 /** The default limits. */
 export const usualPictureBounds: PictureBounds = { pixels: 50_000_000, side: 32_768 }
 
-// The brands of AVIF files that libvips knows; they are at the same place in every file.
+// The brands of AVIF files that libvips knows; they are at the same offset in every file.
 const knownBrands: ReadonlySet<string> = new Set(['avif', 'mif1', 'msf1'])
 
 /** An AVIF file as sharp takes it: of a sequence, sharp does not know the brand, though it decodes the picture in it. */

@@ -10,7 +10,7 @@ export interface HeldMemory {
 }
 
 /**
- * Null if the system does not tell (only Linux does) or the process has ended.
+ * Null if the system does not report memory (only Linux does) or the process has ended.
  * @param topPid the process whose descendants count, which is `pid` or an ancestor of it
  */
 export async function readMemory(topPid: number, pid: number): Promise<HeldMemory | null> {

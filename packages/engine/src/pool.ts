@@ -10,10 +10,10 @@ import type { ProcessRights } from './permissions.ts'
 import { emptyFolders, type ProcessFolders } from './process-folders.ts'
 
 const checkMs = 100
-// Memory that threads and allocators of Node and WebAssembly reserve beyond resident memory: 1.8 GB were measured.
+// Memory that threads and allocators of Node and WebAssembly reserve beyond resident memory: about 2 GB.
 const reservedBytes = 4 * 1024 ** 3
 
-/** The part of a logger that is used; pino's fits. */
+/** The methods of a logger that the pool uses; pino has them. */
 export interface Logger {
   warn(facts: object, message: string): void
 }
@@ -163,9 +163,9 @@ export class ProcessPool<Request extends object, Result> {
       await gone
     }
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
-    // It tries things out in folders beside ours, which may go when this returns.
+    // The trial of containments uses folders beside ours, which may be removed after `close`.
     await this.#preparing
-    // Empty by now.
+    // All processes have removed their folders.
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true })
   }
 

@@ -1,10 +1,10 @@
 // The state of a provider that all workers of an installation share: concurrent runs, the pace of submissions, pauses that it
-// asked for, and submissions that its callbacks named.
+// requested, and submissions that its callbacks named.
 
 /** No submission waits longer for its answer, in milliseconds, unless it waits for the work itself. */
 export const longestAnswerMs = 120_000
 
-/** A submission that is to be made. */
+/** A submission that waits to be made. */
 export interface ProviderEntry {
   /** The catalog's name. */
   readonly provider: string

@@ -1,5 +1,5 @@
-// The transcript of a program: passes its messages to the runner and its other lines to the log, and keeps the little that
-// the end of the run needs.
+// The transcript of a program: passes its messages to the runner and its other lines to the log, and keeps what the end
+// of the run needs.
 
 import type { Readable } from 'node:stream'
 import type { EngineError, EngineRun, JsonValue } from '@mediagen/engine/engine.ts'

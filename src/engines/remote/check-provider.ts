@@ -1,16 +1,16 @@
-// Asks a provider whether it answers and takes its key, by the one question of its kind that costs nothing.
+// Checks whether a provider answers and accepts its key, with the one request of its kind that is free.
 import type { ProviderCheck } from '@mediagen/engine/engine.ts'
 import type { Greeting } from './backend.ts'
 import { type Connection, isObject, NoVerdict } from './connection.ts'
 
 const refusals = [401, 403]
 
-/** What is known before the provider is asked. */
+/** What is known before the request. */
 export interface KnownOfProvider extends Pick<ProviderCheck, 'key' | 'reason'> {
   readonly timeoutMs: number
 }
 
-/** Asks; it never throws for what the provider does. */
+/** Never throws for what the provider does. */
 export async function checkProvider(
   connection: Connection,
   greeting: Greeting | undefined,

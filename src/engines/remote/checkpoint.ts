@@ -27,8 +27,8 @@ export interface RemoteCheckpoint {
 }
 
 /**
- * The checkpoint that a run begins with. A job that has nothing under way is not bound to a provider: if the catalog no longer
- * names that one, it begins with the first again.
+ * The checkpoint that a run begins with. A job without a submission under way is not bound to a provider: if the catalog no longer
+ * names that one, the job begins with the first again.
  * @throws OutcomeUnknown if another version of this program wrote it
  */
 export function openCheckpoint(value: JsonValue, candidates: readonly Candidate[]): RemoteCheckpoint {
@@ -39,7 +39,6 @@ export function openCheckpoint(value: JsonValue, candidates: readonly Candidate[
   return note.state === 'idle' && providers[note.at] !== note.provider ? { ...note, ...first } : note
 }
 
-/** Writes a checkpoint. */
 export function toCheckpoint(note: RemoteCheckpoint): JsonObject {
   return { v: version, ...note, past: [...note.past] }
 }

@@ -1,4 +1,4 @@
-// Brings what a provider made into the folder of the run.
+// Fetches the outputs of a provider into the folder of the run.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
@@ -8,11 +8,11 @@ import type { Connection } from './connection.ts'
 import { withoutInput } from './outputs.ts'
 
 const mostOutputs = 100
-// Of more than these, not even those that repeat the input are looked for: each would be looked for in all of it.
+// Beyond this number, outputs are not compared with the input: each would be searched for in all of it.
 const mostListed = 2 * mostOutputs
 
 /**
- * Writes bytes that nobody else has: they are not thrown away for lack of a file descriptor.
+ * Writes bytes that exist nowhere else. Waits if no file descriptor is free, so that they are not lost.
  * @throws EngineError `output_not_stored`, which may pass, if the disk takes no more now
  */
 async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder' | 'signal'>): Promise<void> {
@@ -27,9 +27,9 @@ async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder
 }
 
 /**
- * Fetches what was made. Null if that failed in a way that may pass, and another attempt follows.
- * @param isLast whether what may pass is no longer waited for
- * @throws Undelivered if nothing of what was paid can be had, EngineError if nothing of what was free can be had
+ * Fetches the outputs. Null after a passing failure, if another attempt follows.
+ * @param isLast whether a passing failure is final, because no time is left
+ * @throws Undelivered if no output of a paid run can be had, EngineError if no output of a free run can be had
  */
 export async function fetchResult(
   { connection, backend }: Candidate,
@@ -49,7 +49,7 @@ export async function fetchResult(
 }
 
 /**
- * Stores outputs, and returns their names in display order. What cannot be had is left out, unless nothing else came.
+ * Stores outputs, and returns their names in display order. Outputs that cannot be had are left out, unless all of them fail.
  * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
  */
 async function fetchOutputs(

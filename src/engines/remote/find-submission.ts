@@ -1,10 +1,10 @@
-// Finds what became of a submission whose answer was lost.
+// Finds the outcome of a submission whose answer was lost.
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
 import type { Candidate, UpstreamRef } from './backend.ts'
 import type { RemoteCheckpoint } from './checkpoint.ts'
 import { toNoVerdict } from './connection.ts'
 
-/** What is known about the submissions of all jobs. */
+/** The submissions of all jobs, as the store knows them. */
 export interface SubmissionMemory {
   /** The id of a submission whose answer was lost: from the provider's callback, or found before; null if it is unknown. */
   readonly heardOf: (jobId: string, n: number) => Promise<string | null>
@@ -14,17 +14,15 @@ export interface SubmissionMemory {
   readonly adopt: (found: FoundSubmission) => Promise<boolean>
 }
 
-/** What came of the search: the run, `absent` if another may be submitted, or null with the reason. */
+/** The result of the search: the run, `absent` if another may be submitted, or null with the reason. */
 export interface SearchedSubmission {
   readonly ref: UpstreamRef | 'absent' | null
   readonly words: string
-  /** Whether one run was found, but may be that of another job, which awaits its answer. */
+  /** Whether one run was found that may belong to another job whose answer is still awaited. */
   readonly isContested: boolean
 }
 
-/**
- * Finds a submission whose answer was lost. It is adopted only if exactly one run there can be it, and is no other job's.
- */
+/** Adopts a run only if exactly one run at the provider can be the submission, and no other job has it. */
 export async function findSubmission(
   { backend, ...place }: Candidate,
   { key, since, n, past }: RemoteCheckpoint,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { isObject } from './connection.ts'
 
 const deepest = 20
-/** Keywords that mean something in a catalog; the rest is for the provider's own pages. */
+/** The keywords that a catalog uses; all others are dropped. */
 const kept = new Set([
   'type',
   'title',
@@ -31,7 +31,7 @@ const kept = new Set([
 ])
 const urlName = /(^|_)urls?$/
 
-/** A schema, and the fields that it takes for media, which someone should check. */
+/** A schema, and the fields that were taken for media; an operator should check them. */
 export interface ImportedSchema {
   readonly input: JsonObject
   readonly media: readonly string[]
@@ -120,7 +120,7 @@ function simplifyFields(
   return Object.fromEntries(fields.map(([name, field]) => [name, simplify(field, schemas, media, name, depth + 1)]))
 }
 
-/** What people want to set in a workflow, by the names of inputs; media by the class of the node. */
+/** Names of inputs of a workflow that a model offers. `loaders` has the inputs that take media, by the class of the node. */
 const wanted = new Set([
   'text',
   'prompt',
@@ -138,7 +138,7 @@ const loaders: Readonly<Record<string, string>> = { LoadImage: 'image', LoadAudi
 
 /**
  * The fields of a workflow in API format that a model may offer, and where they go.
- * @throws Error if it is none
+ * @throws Error if `workflow` is not one
  */
 export function importWorkflow(
   workflow: JsonValue,

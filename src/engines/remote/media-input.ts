@@ -1,4 +1,4 @@
-// The input as a provider gets it: with the fixed fields of the model, and its media as data: URIs or whatever else it takes.
+// The input as a provider gets it: with the fixed fields of the model, and its media as data: URIs or in another form that it accepts.
 import { readFile } from 'node:fs/promises'
 import { findContentType } from '@mediagen/engine/content-types.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
@@ -27,7 +27,7 @@ export async function completeInput(
   return input
 }
 
-/** Sets the value at a JSON pointer; false if there is no such place. */
+/** Sets the value at a JSON pointer; false if the pointer leads nowhere. */
 export function setPointer(root: JsonObject, pointer: string, value: JsonValue): boolean {
   const tokens = pointer
     .split('/')

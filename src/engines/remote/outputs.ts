@@ -4,12 +4,12 @@ import type { Output } from './backend.ts'
 import { isObject } from './connection.ts'
 
 const deepest = 6
-// What a provider repeats of the input, or says about it.
+// Fields in which a provider repeats or describes the input.
 const wordFields = /^(inputs?|request|payload|parameters|arguments|logs?)$/i
 const wordsWithin = /prompt|text|caption|description|title|message/i
-// Where results of fal have files: in objects with a URL, or under the name of what they are.
+// Fields of results with files: objects with a URL, or the name of a kind of media.
 const fileFields = /^(urls?|(image|video|audio|file|output)s?)$/i
-// Less usual, and fields of inputs have such names, too.
+// Less usual names, which fields of inputs have, too.
 const urlFields = /^(image|video|audio|file|output)s?_urls?$/i
 
 /** The URLs and `data:` URIs of an output, in order; other texts are no files. */
@@ -49,7 +49,7 @@ function toOutputs(text: string): Output[] {
   return decodeOutput(text).map((output) => ({ ...output, uri: text }))
 }
 
-/** The outputs that are no texts of the input, which a provider may repeat anywhere. */
+/** Drops outputs that are texts of the input, which a provider may repeat anywhere. */
 export function withoutInput(outputs: readonly Output[], input: JsonValue): Output[] {
   const texts = listTexts(input)
   return outputs.filter((output) => {
@@ -64,14 +64,14 @@ function listTexts(value: JsonValue): string[] {
   return Object.values(value).flatMap(listTexts)
 }
 
-/** Base64 as an output; none if it holds nothing. */
+/** Decodes base64; no output if it is empty. */
 export function decodeOutput(base64: JsonValue | undefined): Output[] {
   if (typeof base64 !== 'string') return []
   const data = Buffer.from(base64.startsWith('data:') ? base64.slice(base64.indexOf(',') + 1) : base64, 'base64')
   return data.length > 0 ? [{ data }] : []
 }
 
-// The server measures these on what was delivered, whatever a provider says.
+// The server measures these on the delivered files and ignores what a provider reports.
 const measured: ReadonlySet<string> = new Set(['images', 'seconds', 'megapixels'])
 // More than any provider reports.
 const mostNumbers = 100

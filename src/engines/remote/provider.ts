@@ -1,4 +1,4 @@
-// The entries under `providers:` of a catalog file: which server, how its key is named, and how much may be asked of it.
+// The entries under `providers:` of a catalog file: its server, the name of its key, and its limits.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 
 /** A provider, as a catalog names it. */
@@ -8,15 +8,15 @@ export interface Provider {
   readonly base_url?: string
   /** Name of the environment variable that holds the key. */
   readonly token_env?: string
-  /** Which package of the AI SDK, without `@ai-sdk/`. */
+  /** Name of the package of the AI SDK, without `@ai-sdk/`. */
   readonly package?: string
   /** Runs at a time, of all models and workers together. */
   readonly concurrency?: number
-  /** Submissions a minute, likewise. */
+  /** Submissions a minute, of all models and workers together. */
   readonly per_minute?: number
 }
 
-/** The settings of a remote model; the catalog has put the provider in the place of its name. */
+/** The settings of a remote model; the catalog has replaced the name of the provider by its entry. */
 export interface RemoteSpec extends EngineSpec {
   readonly provider: Provider
   /** Fields added to every input. */

@@ -1,7 +1,7 @@
-// The words of others, made fit to be shown. They may be long and may be chosen by a customer whose prompt a provider repeats, so
+// Sanitizes messages of other servers. They may be long, and a customer may choose them, because providers repeat prompts: so
 // each step takes linear time on bounded text.
 const mostSaidChars = 500
-// Nothing after these is read.
+// The rest of a longer text is ignored.
 const mostReadChars = 128 * 1024
 // The longest spelling of a key: no server takes longer headers, and escaping makes three characters of one.
 const mostKeyChars = 48 * 1024
@@ -10,7 +10,7 @@ const mostKeyChars = 48 * 1024
 const unshown = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]+/g
 const unspaced = /[^\s"'<>]+/g
 
-/** Creates a function that hides keys and queries of URLs in the words of others, and cuts them. */
+/** Creates a function that hides keys and queries of URLs in messages, and shortens them. */
 export function createQuote(hide: (text: string) => string): (words: unknown) => string {
   return (words) => {
     const text = typeof words === 'string' ? words : (JSON.stringify(words) ?? '')

@@ -1,19 +1,19 @@
-// Remembers whether models are ready, because asking their providers costs them and us a request.
+// Caches whether models are ready, because each question costs a request.
 import type { RemoteSpec } from './provider.ts'
 
 const readyForMs = 60_000
 const unreadyForMs = 10_000
 
-/** Remembers answers. */
+/** A cache of answers. */
 export interface ReadinessMemory {
   /**
-   * The last answer while it is fresh, else another one.
+   * The cached answer while it is fresh, else a new one.
    * @param isAboutProvider whether it is the same for all models of the provider
    */
   recall(spec: RemoteSpec, isAboutProvider: boolean, ask: () => Promise<string | null>): Promise<string | null>
 }
 
-/** Creates a memory of answers, by the settings that they are about. */
+/** The settings that decide an answer are the key of the cache. */
 export function createMemory(nowMs: () => number): ReadinessMemory {
   const known = new Map<string, { readonly answer: Promise<string | null>; untilMs: number }>()
   return {

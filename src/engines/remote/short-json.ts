@@ -1,5 +1,5 @@
-// JSON of other servers. Parsing takes the event loop and memory for each value, so the text is looked through first; a long string,
-// such as a picture in base64, is cheap.
+// JSON of other servers. Parsing costs time and memory for each value, so the values are counted first. A long string, such as
+// a picture in base64, is cheap.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 
 /** The most quotes, brackets, commas and colons in an answer. */

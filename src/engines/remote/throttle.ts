@@ -1,9 +1,9 @@
-// Keeps all workers of an installation within what a provider may be asked: runs at a time, submissions a minute, and the pauses
-// that it asks for.
+// Keeps all workers of an installation within the limits of a provider: concurrent runs, submissions a minute, and the pauses
+// that it requests.
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Provider } from './provider.ts'
 
-// Another worker may have left meanwhile.
+// Another worker may have freed a slot meanwhile.
 const longestWaitMs = 5000
 
 /** Shares providers among runs. */
@@ -13,22 +13,22 @@ export interface Throttle {
    * @throws the signal's reason
    */
   enter(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void>
-  /** The run is over; a run that never entered may leave. Never rejects: without the store the place is free after `longestMs`. */
+  /** The run is over; a run that never entered may leave. Never rejects: without the store the slot is free after `longestMs`. */
   leave(provider: string, jobId: string): Promise<void>
-  /** Nothing is submitted for so long. Never rejects: no run may fail because a provider is asked too soon. */
+  /** Stops all submissions for this long. Never rejects: a run may not fail because a provider gets a request too soon. */
   pause(provider: string, ms: number): Promise<void>
 }
 
-/** Creates a throttle over the store. Of the runs of this process that wait for a provider, one asks; the others follow in order. */
+/** Of the runs of this process that wait for a provider, only the first polls the store; the others follow in order. */
 export function createThrottle(
   store: Pick<ProviderStore, 'enterProvider' | 'leaveProvider' | 'pauseProvider'>,
   pause: (ms: number, signal: AbortSignal) => Promise<void>,
 ): Throttle {
   const last = new Map<string, Promise<void>>()
-  // Ends the wait of the run that asks.
+  // Wakes the run that polls the store.
   const wake = new Map<string, AbortController>()
 
-  /** @throws the signal's reason, also if a place was given meanwhile: nobody would leave it. */
+  /** @throws the signal's reason, also if a slot was taken meanwhile; the slot is then freed. */
   async function ask(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<number> {
     const { name, concurrency = null, per_minute: perMinute = null } = provider
     const waitMs = await store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
@@ -56,7 +56,7 @@ export function createThrottle(
   return {
     async enter(provider, jobId, longestMs, signal) {
       const hasLimit = provider.concurrency !== undefined || provider.per_minute !== undefined
-      // Without limits runs need not take turns; only while the provider is paused one asks for all.
+      // Without limits runs need not take turns, except while the provider is paused: then one polls for all.
       if (!hasLimit && !last.has(provider.name)) {
         signal.throwIfAborted()
         if ((await ask(provider, jobId, longestMs, signal)) === 0) return

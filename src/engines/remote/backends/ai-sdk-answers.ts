@@ -40,7 +40,7 @@ function toBytes(data: string | Uint8Array): Buffer {
   return typeof data === 'string' ? Buffer.from(data, 'base64') : Buffer.from(data)
 }
 
-/** Black Forest Labs accepts a picture with an address to ask, as it accepts a film. */
+/** Black Forest Labs answers a picture with a URL to poll, as others answer a film. */
 export function toPolledRef(wire: Wire): UpstreamRef | null {
   const json = wire.answer()?.json
   const { id, polling_url: pollingUrl, cost = null } = isObject(json) ? json : {}
@@ -51,7 +51,7 @@ export function toPolledRef(wire: Wire): UpstreamRef | null {
 /** Reads what `doStatus` says. */
 export function toVerdict(status: Status, quote: (words: unknown) => string): Verdict {
   if (status.status === 'pending') return { state: 'waiting' }
-  // A task that is not found may be one that is not known everywhere yet.
+  // A new task may not be known everywhere yet, so it may not be found.
   if (status.status === 'error' && status.error.includes('"Task not found"')) return { state: 'waiting' }
   if (status.status === 'error') return { state: 'failed', message: quote(status.error) }
   const outputs = status.videos.flatMap(({ url, data }): Output[] =>

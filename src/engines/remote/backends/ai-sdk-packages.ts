@@ -56,7 +56,7 @@ type CreateSdk = (settings: {
 
 /** A package. */
 export interface SdkPackage {
-  /** The version that the tests hold. */
+  /** The version that the tests check. */
   readonly version: string
   /** Under which name its models read options of their own. */
   readonly options: string
@@ -64,7 +64,7 @@ export interface SdkPackage {
   readonly baseUrl: string
   /** Its other hosts that take the key. */
   readonly domain?: string
-  /** What can be asked for nothing. */
+  /** Its free request. */
   readonly greeting: Greeting
   credentials(token: string): Readonly<Record<string, string>>
   load(): Promise<unknown>
@@ -89,7 +89,7 @@ export const packages: Readonly<Record<string, SdkPackage>> = {
     options: 'xai',
     tasks: ['image', 'video'],
     baseUrl: 'https://api.x.ai/v1',
-    // Every key may ask about itself, whatever else it may.
+    // Every key may read its own record, whatever its other rights are.
     greeting: { at: '/api-key', refuses: [400], ...asProxies },
     credentials: (token) => ({ authorization: `Bearer ${token}` }),
     load: async () => (await import('@ai-sdk/xai')).createXai,
@@ -139,8 +139,8 @@ export function toUrlOf({ spec, connection }: Place): (url: string) => string {
 }
 
 /**
- * Opens the model at a place.
- * @throws EngineError if the package is not installed, or is one of another time
+ * Opens the model.
+ * @throws EngineError if the package is not installed, or has another version of the interface
  */
 export async function openModel({ spec, connection }: Place, wire: Pick<Wire, 'fetch'>, task: Task): Promise<SdkModel> {
   const { package: name = '' } = spec.provider

@@ -1,5 +1,5 @@
 // The `fetch` that packages of the AI SDK get: everything they ask goes through our connection, which knows the key, bounds the
-// answers and tells refusals from unknown outcomes. A submission is one POST, whatever the package would like to send.
+// answers and distinguishes refusals from unknown outcomes. A submission is one POST, whatever the package would like to send.
 import type { Submission } from '../backend.ts'
 import {
   type Answer,
@@ -14,14 +14,14 @@ import {
 import { toJsonBody } from '../multipart.ts'
 import { readRawCost } from './ai-sdk-cost.ts'
 
-/** What a package asked in one call, and what came of it. */
+/** The exchange of a package in one call. */
 export interface Wire {
   readonly fetch: typeof fetch
   /** The first answer; null while there was none. */
   readonly answer: () => Answer | null
   /** URLs that the package wanted to download after its submission. */
   readonly urls: readonly string[]
-  /** What the call failed of, in the terms of the state machine. */
+  /** The error of the call, in the terms of the state machine. */
   explain(error: unknown): Error
 }
 

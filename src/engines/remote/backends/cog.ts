@@ -15,7 +15,7 @@ export const cog: Backend = {
   credentials: (token) => ({ authorization: `Bearer ${token}` }),
   free: true,
   blocks: () => true,
-  // 409: every place is taken. 503: the model is being set up.
+  // 409: every slot is taken. 503: the model is being set up.
   busy: [409, 503],
   prepare: async (preparation) => ({ input: await completeInput(preparation) }),
   toKey: (_body, uuid) => uuid,
@@ -25,7 +25,7 @@ export const cog: Backend = {
       { timeoutMs, busy: [409, 503], large: true },
     )
     const said = isObject(json) ? json : {}
-    // 202: it runs already, and this answer is not its result.
+    // 202: the prediction runs already, and this answer is not its result.
     if (status === 202) throw new Unknown(`${connection.provider} still runs it`)
     if (said['status'] === 'failed')
       throw new Failed(connection.quote(said['error'] ?? 'the run failed without a reason'))
@@ -34,7 +34,7 @@ export const cog: Backend = {
       throw new PaidForNothing(`answered without a prediction${toReason(json, connection)}`)
     return { outputs: findOutputs(said['output']), usage: toNumbers(said['metrics']), cost: null }
   },
-  // Nothing is looked at: the submission's answer is the result.
+  // Not needed: the answer to the submission is the result.
   look: async () => ({ state: 'gone' }),
   async find({ connection }, { key }) {
     await connection.ask({ method: 'POST', at: `/predictions/${key}/cancel` }, { also: [404] })

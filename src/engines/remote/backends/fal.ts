@@ -21,7 +21,7 @@ export const fal: Backend = {
   free: false,
   blocks: () => false,
   prepare: completeInput,
-  // Nothing finds a request again but its webhook.
+  // Only its webhook finds a request again.
   toKey: (_body, uuid) => uuid,
   async submit({ connection, spec, body, timeoutMs, webhook }) {
     const query = webhook === null ? '' : `?fal_webhook=${encodeURIComponent(webhook)}`
@@ -29,7 +29,7 @@ export const fal: Backend = {
     const { json } = await connection.submit(asked, { timeoutMs })
     const answer = isObject(json) ? json : {}
     const built = toRef({ connection, spec }, readId(json, connection, 'request_id'))
-    // The path of a request is not always that of its model, so what it says counts.
+    // The path of a request is not always that of its model, so the URLs of the answer are used.
     for (const name of ['status', 'response', 'cancel'] as const) {
       const url = answer[`${name}_url`]
       if (typeof url === 'string' && URL.parse(url)?.origin === connection.origin) built[name] = url

@@ -55,7 +55,7 @@ async function toJson(preparation: Preparation): Promise<JsonObject> {
   return { ...askForBytes(spec), model: String(spec['model']), ...(await completeInput(preparation)) }
 }
 
-/** Some servers answer URLs unless asked; the GPT image models refuse to be asked, and never do. */
+/** Some servers answer URLs unless `response_format` is sent; the GPT image models refuse it, and never answer URLs. */
 function askForBytes({ task, model }: RemoteSpec): JsonObject {
   return (task === 'image' || task === 'edit') && !/^(gpt-image|chatgpt-image)/.test(String(model))
     ? { response_format: 'b64_json' }

@@ -12,9 +12,9 @@ import type { RemoteSpec } from '../provider.ts'
 // How far its clock and ours may differ.
 const clockMs = 600_000
 const mostPages = 5
-// It refuses less.
+// Replicate refuses shorter deadlines.
 const leastCancelAfterSeconds = 5
-// It was interrupted through no fault of the input. Words are no sign: a moderated run says “try again” too, and was paid.
+// The run was interrupted through no fault of the input. Messages are no sign: a moderated run says “try again”, too, and was paid.
 const mayPass = /\(code: PA\)/
 
 /** Replicate. */

@@ -1,4 +1,4 @@
-// stable-diffusion.cpp's server: its own job API under /sdcpp/v1, which can be asked again after a crash; /v1/images/* cannot.
+// stable-diffusion.cpp's server: its own job API under /sdcpp/v1, whose jobs can be read after a crash; those of /v1/images/* cannot.
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
