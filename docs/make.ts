@@ -13,16 +13,16 @@ import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
 
-Everything that a client can make this server do has a limit, and every limit is a setting: an environment variable that the server reads when it starts. A request that exceeds a limit is refused with a message that names the limit, and nothing is lost. REST refusals are problems (RFC 9457); over gRPC the same codes travel as an error detail.
+Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged.
 
-Limits of keys, accounts and webhooks hold for all processes with one data directory together, unless they say otherwise. Processes take requests and bytes of a key from its bucket in batches of an eighth of a burst, so over time no more than the rate is let through, and at once at most a burst; a process that starts or ends may let through one burst more. Limits of connections, addresses, downloads and memory hold for each process. A separate gateway counts by itself what it refuses before the core is asked.
+Limits of keys, accounts and webhooks count for all processes of an installation together, unless they say otherwise; those of connections, addresses, downloads and memory for each process. A process that starts or ends may let one burst more through. A separate gateway counts what it refuses itself.
 
 \`npm run docs\` makes this page from \`src/limits.ts\`.
 `
 
 const settingsHead = `# Settings
 
-A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with a wrong value does not start, and names every variable that is wrong. [Limits](limits.md) are settings too and have a page of their own.
+A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
 
 \`npm run docs\` makes this page from \`src/config.ts\`.
 
@@ -31,24 +31,24 @@ A setting is an environment variable that the server reads when it starts. An em
 const settingsTail = `
 ## An address for operators
 
-While the server listens on loopback, \`/metrics\`, AdminService and gRPC reflection are served on its public ports. When it listens on any other address (\`MEDIAGEN_HOST\`), they are off there: \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case. Do so, too, where a proxy on the same machine makes a loopback port public; [SECURITY.md](../SECURITY.md) has more advice for public servers.
+While the server listens on loopback, its public ports also serve \`/metrics\`, AdminService and gRPC reflection. On any other address (\`MEDIAGEN_HOST\`), only \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them, at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case: do so where a proxy on the same machine makes a loopback port public. [SECURITY.md](../SECURITY.md) has more advice for public servers.
 
 ## A gateway in front of a remote core
 
-With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it. To hear voices in the console of the gateway, let a proxy pass its \`/samples\` on to the core. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by client address count the gateway's clients and not the gateway; the same goes for a reverse proxy in front of either.
+With \`MEDIAGEN_CORE_URL\` a process is a REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it. Let a proxy pass \`/samples\` of the gateway on to the core. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by address count its clients; the same goes for a reverse proxy in front of either.
 
 ## Workers without an API
 
-With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\` (on the admin port, where there is one), and no gRPC. Processes with the role \`api\` and the same data directory serve its files. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too: the webhooks that it sends contain URLs.
+With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\` (on the admin port, where there is one), and no gRPC. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too, for the URLs in webhooks.
 
 ## Several processes on one data directory
 
-Processes of any role may share a data directory on one machine, also from containers on one volume: they share the database, the queue and the files, and each knows by a file lock whether the others live. The volume must be on a local disk, because network file systems do not keep the locks that SQLite needs. An output that one process made is an input for all, whatever address each of them has.
+Processes of any role may share a data directory on one machine, also from containers on one volume. The volume must be on a local disk, because network file systems do not keep the locks that SQLite needs.
 `
 
 const routesHead = `# Routes
 
-Every request to \`/v1\` carries \`Authorization: Bearer <API_KEY>\`; the second column names the permission that the key needs. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes the records, the headers and the errors. \`GET /openapi.json\` describes every route in full.
+Every request to \`/v1\` needs \`Authorization: Bearer <API_KEY>\`, with a key that has the permission in the second column. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes records, headers and errors, \`GET /openapi.json\` every route in full.
 
 \`npm run docs\` makes this page from the OpenAPI document.
 
@@ -56,9 +56,11 @@ Every request to \`/v1\` carries \`Authorization: Bearer <API_KEY>\`; the second
 
 const commandsHead = `# Commands
 
-In the folder of the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` one of all. It needs Node 24 or newer; where the machine's Node is older, the one that \`npm ci\` installs runs it. Commands for operators read the same settings as the server, open the data directory themselves, need no API key, and work while the server runs. Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`upload\`) ask a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; every other command refuses a missing or older database and changes nothing.
+In the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` of all. Where the machine's Node is older than 24, the one that \`npm ci\` installs runs it.
 
-Every command takes \`--json\` to print JSON for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
+Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`upload\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Commands for operators read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database.
+
+Every command takes \`--json\`, for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
 
 \`npm run docs\` makes this page from the command line's own help.
 `
