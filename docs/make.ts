@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRouterTransport } from '@connectrpc/connect'
-import type { Command } from 'commander'
+import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
@@ -60,7 +60,7 @@ In the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of o
 
 Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`upload\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Commands for operators read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database.
 
-Every command takes \`--json\`, for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
+Every command takes \`--json\`, for programs, and \`--help\`. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
 
 \`npm run docs\` makes this page from the command line's own help.
 `
@@ -181,18 +181,14 @@ function describeLeaf(command: Command, parent: Command | null): string {
 }
 
 function describeOptions(command: Command): string {
-  const options = command.options
-    .filter(({ long }) => long !== '--json')
-    .map((option) => [
-      code(option.flags),
-      option.mandatory ? 'required' : toDefault(option.defaultValue),
-      [option.description, ...(option.argChoices ? [option.argChoices.join(', ')] : [])].join(': '),
-    ])
-  return options.length === 0 ? '' : `\n${table(['Option', 'Default', 'What it does'], options)}`
+  const options = command.options.filter(({ long }) => long !== '--json').map(describeOption)
+  return options.length === 0 ? '' : `\n${options.join('')}`
 }
 
-function toDefault(value: unknown): string {
-  return value === undefined || value === '' ? '' : code(String(value))
+function describeOption({ flags, mandatory, defaultValue, description, argChoices }: Option): string {
+  const isEmpty = defaultValue === undefined || defaultValue === ''
+  const fallback = mandatory ? ' (required)' : isEmpty ? '' : ` (${code(String(defaultValue))})`
+  return `- ${code(flags)}${fallback}: ${[description, ...(argChoices ? [argChoices.join(', ')] : [])].join(': ')}\n`
 }
 
 /** test/promises.md. */
