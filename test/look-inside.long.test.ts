@@ -24,8 +24,10 @@ test('the commands of the page take one through a quote, a start, a watch, a ref
   const page = readFileSync(join(root, 'docs/look-inside.md'), 'utf8')
   const [settings = '', ...blocks] = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
   expect(settings).toContain('grpc=http://127.0.0.1:9090')
-  // Only the key and the address are not those of the page. A line tells the blocks apart, and one how the last ended.
-  const script = [`grpc=${app.app.grpcUrl}`, ...blocks.flatMap((block) => [block, 'echo "=== $?"'])].join('\n')
+  // Only the address is not that of the page, and the key that is set stays. A line tells the blocks apart, and one how the last ended.
+  const script = [settings, `grpc=${app.app.grpcUrl}`, ...blocks.flatMap((block) => [block, 'echo "=== $?"'])].join(
+    '\n',
+  )
   const env = {
     ...process.env,
     ...(await storeSettings(app.config.dataDir)),
