@@ -98,7 +98,18 @@ export async function startCore(
   const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
-    { ...files, store, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
+    {
+      store,
+      uploads: files.uploads,
+      folders: files.folders,
+      urls,
+      catalog,
+      feed,
+      watches,
+      clock,
+      publicUrl: () => publicUrl,
+      isStopping: () => stopping,
+    },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
@@ -114,8 +125,8 @@ export async function startCore(
       keys: pipeline.access,
       rpc: servesApi ? { services, pipeline } : null,
       assets: {
-        ...files,
         blobs: files.keptBlobs,
+        urls,
         samples: createSampleFiles(catalog.models),
         covers: () => readCovers(catalog.models),
       },
@@ -142,7 +153,7 @@ export async function startCore(
     closing.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
     closing.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
-    closing.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))
+    closing.use(startWorker(config, { store, files, catalog, engines, home, log, metrics, grace, overrides }))
   } else {
     // Handles deadlines, lost workers and reviews although no worker runs here.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })

@@ -1,27 +1,21 @@
 // The readers of media that inputs refer to.
 import type { Config } from '../config.ts'
-import type { AssetUrls } from '../core/files/asset.ts'
 import type { Store } from '../core/store.ts'
-import type { Blobs } from '../files/blobs/blobs.ts'
 import { createOwnAssetReader } from '../files/inputs/own-assets.ts'
 import { createUploadReader } from '../files/inputs/uploads.ts'
-import type { KeptBlobs } from '../files/kept-blobs.ts'
 import { dataUris } from '../files/media/data-uri.ts'
 import { createDownloader, type Downloader } from '../files/media/download.ts'
 import type { MediaSource } from '../files/media/reader.ts'
-import type { Recogniser } from '../files/media/recognise.ts'
 import { createMediaSource } from '../files/media/source.ts'
 import { createUrlReader } from '../files/media/url.ts'
 import { onlyPublic } from '../outgoing/hosts.ts'
 import type { Overrides } from './app.ts'
+import type { Files } from './files.ts'
 
 /** What the readers need. */
 export interface MediaDeps {
   readonly store: Store
-  readonly blobs: Blobs
-  readonly keptBlobs: KeptBlobs
-  readonly urls: AssetUrls
-  readonly recognise: Recogniser
+  readonly files: Files
   readonly overrides: Overrides
 }
 
@@ -41,7 +35,8 @@ export function createOutputDownloader(config: Config, { resolve }: Overrides): 
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
 export function createMedia(config: Config, deps: MediaDeps): { source: MediaSource; close(): Promise<void> } {
-  const { store, blobs, keptBlobs, urls, recognise, overrides } = deps
+  const { store, overrides } = deps
+  const { blobs, keptBlobs, urls, recognise } = deps.files
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,

@@ -84,8 +84,14 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     stallMs: config.stallSeconds * 1000,
   }
   const generation = createGenerationService({
-    ...deps,
+    store,
+    catalog,
     quotes,
+    feed: deps.feed,
+    watches: deps.watches,
+    urls,
+    clock,
+    isStopping: deps.isStopping,
     waitMs: config.waitSeconds * 1000,
     maxQueuedJobs,
     retainMs,

@@ -4,7 +4,6 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
-import type { AssetStore } from '../core/files/asset.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { SlotBounds } from '../runner/slots.ts'
 import type { WorkerDirectory } from '../runner/worker-directory.ts'
@@ -16,7 +15,6 @@ import type { Metrics } from './observe/metrics.ts'
 export interface WorkerDeps extends MediaDeps {
   readonly catalog: Catalog
   readonly grace: Grace
-  readonly assets: AssetStore
   readonly engines: readonly Engine[]
   readonly home: WorkerDirectory
   readonly log: Logger
@@ -25,11 +23,14 @@ export interface WorkerDeps extends MediaDeps {
 
 /** What runs jobs. */
 export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
-  const { engines, assets, home, metrics } = deps
+  const { store, files, catalog, engines, home, log, metrics } = deps
   const { source: media, close } = createMedia(config, deps)
   const downloader = createOutputDownloader(config, deps.overrides)
   const runner = startRunner({
-    ...deps,
+    store,
+    catalog,
+    log,
+    assets: files.assets,
     engines: new Map(engines.map((engine) => [engine.kind, engine])),
     media,
     download: downloader.download,
@@ -43,7 +44,7 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
     onRunEnded: metrics.countJob,
     onRunningChanged(running) {
       // While the engine works there is time for it.
-      if (running > 0) assets.warm()
+      if (running > 0) files.assets.warm()
       metrics.setRunning(running)
     },
   })
