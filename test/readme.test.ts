@@ -1,6 +1,6 @@
 // The README's commands, run as they stand there.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -97,14 +97,15 @@ test('npm start makes a real picture and names its file; pasted one after the ot
   }
 })
 
-test.each([
-  ['README.md', readme],
-  ['docs/connect-a-model.md', readFileSync(join(root, 'docs/connect-a-model.md'), 'utf8')],
-])('the commands of %s can be pasted as they stand, into zsh, too', (_, page) => {
-  const lines = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.split('\n'))
-  // A comment is an argument to an interactive zsh, and neither an ellipsis nor angle brackets can be sent.
-  expect(lines.filter((line) => /(^|\s)#|…|<\w+>|\/path\/to/.test(line))).toEqual([])
-})
+test.each(globSync(['*.md', 'docs/**/*.md'], { cwd: root }))(
+  'the commands of %s can be pasted as they stand, into zsh, too',
+  (path) => {
+    const page = readFileSync(join(root, path), 'utf8')
+    const lines = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.split('\n'))
+    // A comment is an argument to an interactive zsh, and neither an ellipsis nor angle brackets can be sent.
+    expect(lines.filter((line) => /(^|\s)#|…|<\w+>|\/path\/to/.test(line))).toEqual([])
+  },
+)
 
 test("the README's own model works from any folder", async () => {
   const [, catalog = ''] = /```yaml\n(# my-models\.yaml[\s\S]*?)```/.exec(readme) ?? []
