@@ -95,7 +95,7 @@ export interface JobFilter extends PageRequest {
   readonly withDeleted: boolean
 }
 
-/** Places that accounts hold, and how many one may hold while others wait. */
+/** Slots that accounts hold, and how many one may hold while others wait. */
 export interface SlotShare {
   /** Accounts that hold places, and how many. */
   readonly held: Readonly<Record<string, number>>

@@ -6,7 +6,7 @@ import { isTerminal, type Job } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
 
-// News may be lost, so all watched jobs are compared with the store at this interval, this many in one read.
+// Notifications may be lost, so all watched jobs are compared with the store at this interval, this many in one read.
 const lookIntervalMs = 2000
 const jobsPerRead = 500
 const retryShutdownSeconds = 2

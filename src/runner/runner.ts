@@ -94,7 +94,7 @@ export function startRunner(deps: RunnerDeps): Runner {
 
   // Claims are renewed in one batch with progress and checkpoints.
   const stopBeating = everySecond(() => beating.again())
-  // News of queued jobs may be lost, and there is none when a model becomes ready.
+  // Notifications of queued jobs may be lost, and there is none when a model becomes ready.
   const stopLooking = everySecond(() => filling.again())
   const ignoreNotifications = store.onNotification((jobs) => {
     if (jobs === null) return filling.again()

@@ -35,7 +35,7 @@ export interface WorkerDirectory {
   leave(): void
 }
 
-/** Homes of dead processes. */
+/** Directories of dead processes. */
 export interface DeadWorkers {
   readonly names: readonly string[]
   /** Removes what is left of them. */

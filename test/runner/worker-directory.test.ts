@@ -1,4 +1,4 @@
-// Homes of processes: one that lives keeps its folders whatever its process id is, one that is dead leaves them to the next.
+// Directories of processes: one that lives keeps its folders whatever its process id is, one that is dead leaves them to the next.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,8 +32,8 @@ function openHome(letter: string): WorkerDirectory {
 /** Another process that lives in a home until it is killed. */
 async function spawnHome(letter: string) {
   const home = JSON.stringify(new URL('../../src/runner/worker-directory.ts', import.meta.url).href)
-  const code = `import { createHome } from ${home}
-    createHome(${JSON.stringify(layOut())}, '${nameOf(letter)}').open()
+  const code = `import { createWorkerDirectory } from ${home}
+    createWorkerDirectory(${JSON.stringify(layOut())}, '${nameOf(letter)}').open()
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' })
   await awaitFile(join(folder, 'processes', nameOf(letter)))

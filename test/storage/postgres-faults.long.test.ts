@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
   async function openThroughProxy(): Promise<{ store: TestStore; proxy: CuttingProxy; url: string } & AsyncDisposable> {
     const url = await createDatabase()
     const proxy = await startCuttingProxy(url)
-    // News go around the proxy, so that only commands are cut.
+    // Notifications go around the proxy, so that only commands are cut.
     const store = await openPostgresStore({ url: proxy.through(url), listenUrl: url, connections: 4 })
     return {
       store,

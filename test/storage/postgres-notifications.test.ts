@@ -1,4 +1,4 @@
-// News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
+// Notifications between stores on one PostgreSQL: how soon they arrive, and which of them call workers to the queue.
 import { describe, expect, test, vi } from 'vitest'
 import type { JobNotification } from '../../src/core/store.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'

@@ -81,11 +81,17 @@ export async function drivePage(
       await send('Page.reload')
       await loaded.promise
     },
-    // Looked at anew on every frame, by the page itself.
+    // Evaluated again and again, by the page itself.
     async until(expression) {
-      const value = await evaluate(
-        `new Promise((resolve, reject) => { const end = Date.now() + ${untilMs}; const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else if (Date.now() > end) reject(new Error('this never came true: ' + ${JSON.stringify(expression)})); else setTimeout(look, 16) }; look() })`,
-      )
+      const look = (): Promise<unknown> =>
+        evaluate(
+          `new Promise((resolve, reject) => { const end = Date.now() + ${untilMs}; const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else if (Date.now() > end) reject(new Error('this never came true: ' + ${JSON.stringify(expression)})); else setTimeout(look, 16) }; look() })`,
+        )
+      // Once more where the page was about to leave when it was asked.
+      const value = await look().catch((error: unknown) => {
+        if (String(error).includes('target navigated')) return look()
+        throw error
+      })
       expect(value, expression).toBeTruthy()
       return value as never
     },

@@ -19,7 +19,7 @@ const queuedMark = '+'
 // A pooler of transactions takes LISTEN without a word, and nothing ever comes.
 const proofMs = 3000
 
-/** News of a store. */
+/** Notifications of a store. */
 export interface Notifications {
   readonly listeners: Set<NotificationListener>
   readonly actListeners: Set<(entry: AuditEntry) => void>

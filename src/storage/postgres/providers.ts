@@ -1,4 +1,4 @@
-// Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
+// Slots, pace and pauses of providers of media, shared by all workers, and submissions found again.
 import {
   type FoundSubmission,
   longestAnswerMs,

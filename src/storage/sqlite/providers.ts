@@ -1,4 +1,4 @@
-// Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
+// Slots, pace and pauses of providers of media, shared by all workers, and submissions found again.
 import { type FoundSubmission, longestAnswerMs, type ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import { longestPauseMs, slotWaitMs } from '../provider-terms.ts'
 import type { Connection } from './connection.ts'
