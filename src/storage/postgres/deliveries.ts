@@ -114,7 +114,7 @@ async function claimOf(
     `UPDATE webhook_deliveries AS d SET due_at = :now::bigint + :leaseMs::bigint, waits_since = :now::bigint, claimed_as = :claimedAs,
        token = d.token + 1, attempt = d.attempt + 1
      FROM webhooks AS w, (SELECT number, due_at FROM webhook_deliveries
-       WHERE webhook_id = :webhookId AND status = 'pending' AND due_at <= :now::bigint ORDER BY due_at, number LIMIT :places) AS due
+       WHERE webhook_id = :webhookId AND status = 'pending' AND due_at <= :now::bigint ORDER BY due_at, number LIMIT :slots) AS due
      WHERE w.webhook_id = d.webhook_id AND w.secret IS NOT NULL AND d.number = due.number
      RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.url, w.secret, w.previous_secrets AS previousSecrets, w.include_input AS includeInput, d.event,
        d.job_number AS jobNumber, d.job_then AS jobThen, d.created_at AS createdAtMs, d.attempt, d.token`,
