@@ -29,7 +29,7 @@ interface Place {
 export function libraryView(parts: Parts): HTMLElement {
   const { catalog, signal } = parts
   document.title = 'Library · mediagen'
-  const place = readSlot()
+  const place = readPosition()
   const content = element('div', { 'aria-busy': 'true' })
   void catalog
     .models()
@@ -156,7 +156,7 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
     void load(pageSize)
   }
   function keep(): void {
-    if (!signal.aborted) keepSlot({ filter, shown: tiles.size, top: scrollY })
+    if (!signal.aborted) keepPosition({ filter, shown: tiles.size, top: scrollY })
   }
 
   const timer = setInterval(() => void refresh(), refreshMs)
@@ -240,11 +240,11 @@ function nothing(filter: LibraryFilter): HTMLElement {
   )
 }
 
-function readSlot(): Place {
+function readPosition(): Place {
   const { library } = (history.state ?? {}) as { library?: Partial<Place> }
   return { filter: { ...noFilter, ...library?.filter }, shown: library?.shown ?? 0, top: library?.top ?? 0 }
 }
 
-function keepSlot(library: Place): void {
+function keepPosition(library: Place): void {
   history.replaceState({ library }, '')
 }

@@ -88,7 +88,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
   function toggleJson(): void {
     const toJson = asJson.hidden
     if (toJson) json.write(readParts() ?? [])
-    else if (hasSlotFor(item, json.read())) writeParts(json.read())
+    else if (canShow(item, json.read())) writeParts(json.read())
     else return json.showError('The form cannot show this value. Correct it, or go on editing it as JSON.')
     asJson.hidden = !toJson
     parts.hidden = toJson
@@ -101,7 +101,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
     element: frame.element,
     read: () => (asJson.hidden ? readParts() : json.read()),
     write(value) {
-      if (hasSlotFor(item, value)) writeParts(value)
+      if (canShow(item, value)) writeParts(value)
       json.write(value)
     },
     missingWords: () => (minItems > 1 ? `At least ${minItems} are required.` : null),
@@ -137,7 +137,7 @@ function createAdder({ item, title }: ListField, add: (value: Json | undefined) 
 }
 
 /** Whether items can show this list without loss. */
-function hasSlotFor(item: Field, value: Json | undefined): boolean {
+function canShow(item: Field, value: Json | undefined): boolean {
   if (value === undefined) return true
   if (!Array.isArray(value)) return false
   if (item.kind === 'media') return value.every((one) => one === null || typeof one === 'string')

@@ -20,14 +20,14 @@ export function parseRoute(hash: string): Route {
   // Some write the address of a model as they would that of the list.
   if ((head === 'model' || head === 'models') && id !== '') return { view: 'model', id }
   if ((head === 'job' || head === 'remix') && id !== '') return { view: head, id }
-  if (isSlot(head)) return { view: head }
+  if (isView(head)) return { view: head }
   const unknown = hash.startsWith('#/') && !['', 'model', 'models'].includes(head)
   return { view: unknown ? 'nowhere' : 'models' }
 }
 
 const places = ['library', 'uploads', 'account', 'wallet', 'webhooks'] as const
 
-function isSlot(head: string): head is (typeof places)[number] {
+function isView(head: string): head is (typeof places)[number] {
   return (places as readonly string[]).includes(head)
 }
 
