@@ -98,18 +98,7 @@ export async function startCore(
   const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
-    {
-      store,
-      uploads: files.uploads,
-      folders: files.folders,
-      urls,
-      catalog,
-      feed,
-      watches,
-      clock,
-      publicUrl: () => publicUrl,
-      isStopping: () => stopping,
-    },
+    { store, files, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)

@@ -8,8 +8,6 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Config } from '../config.ts'
-import type { UploadFiles } from '../core/files/upload.ts'
-import type { FilesFolders } from '../core/jobs/retention.ts'
 import type { Store } from '../core/store.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
@@ -26,6 +24,7 @@ import { createWalletService } from '../services/wallet.ts'
 import type { WatchBounds } from '../services/watches.ts'
 import { createWebhooksService } from '../services/webhooks.ts'
 import { followsCaller } from './doors/urls.ts'
+import type { Files } from './files.ts'
 import { readWebhookHosts } from './webhooks.ts'
 
 /** How many watches and waits there may be. */
@@ -61,18 +60,18 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
+  'store' | 'urls' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
 > {
   readonly store: Store
-  readonly uploads: UploadFiles
-  readonly folders: FilesFolders
+  readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
 }
 
 /** The services behind the pipeline: what every door leads to. */
 export function createServices(config: Config, deps: ServiceDeps, pipeline: PipelineDeps): GuardedService[] {
-  const { store, catalog, clock, uploads, folders, urls, publicUrl } = deps
+  const { store, catalog, clock, publicUrl } = deps
+  const { uploads, folders, urls } = deps.files
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
   const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
