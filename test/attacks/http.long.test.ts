@@ -1,5 +1,5 @@
 // What brought the HTTP port down, or would: bounded attacks on the real program, whose memory, files and /healthz are watched.
-// Each prints what it cost; docs/decisions/connections.md has the figures from before there were bounds.
+// Each prints what it cost; docs/decisions/connections.md says what bounds it.
 import { afterEach, expect, test } from 'vitest'
 import { startTarget, type Target } from '../fuzz/target.ts'
 import { openRaw, type RawConnection } from '../gateway/raw-http.ts'

@@ -1,5 +1,5 @@
 // The attacks on the gRPC port that once stopped the server, against the real program: its memory and /healthz are watched.
-// docs/decisions/grpc-port.md has the figures of before.
+// docs/decisions/grpc-port.md says what bounds them.
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'

@@ -24,8 +24,7 @@ const listQuery = {
   ...page,
 }
 
-// In one process the core answers with the same messages each time, so the JSON of each model and each page is cached
-// (docs/decisions/openapi.md has the figures).
+// In one process the core answers with the same messages each time, so the JSON of each model and each page is cached.
 const modelJson = new WeakMap<Model, string>()
 const detailJson = new WeakMap<Model, { readonly reason: string | null; readonly json: Buffer }>()
 const pageJson = new WeakMap<ListModelsResponse, Buffer>()
