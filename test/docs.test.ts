@@ -147,6 +147,12 @@ describe('docs/decisions', () => {
     },
   )
 
+  test('a page has fewer than 350 words, and all of them have at most 12,500', () => {
+    const words = decisions.map((file) => readPage(`docs/decisions/${file}`).split(/\s+/).filter(Boolean).length)
+    expect(decisions.filter((_, index) => (words[index] ?? 0) >= 350)).toEqual([])
+    expect(words.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(12_500)
+  })
+
   test('paths of the repository exist', () => {
     const missing = [...decisions.map((file) => `docs/decisions/${file}`), 'ARCHITECTURE.md'].flatMap((file) =>
       [...readPage(file).matchAll(/`((?:src|packages|test|bench|web|proto)\/[\w./-]*|[a-z]+\/[\w/-]+\.ts)`/g)]
