@@ -85,7 +85,7 @@ export class Fraction {
 
 /**
  * The number that a text writes in decimal, such as `0.005` or `1e-7`.
- * @throws RangeError when it is none, or has too many digits
+ * @throws RangeError when the text is not a number, or has too many digits
  */
 export function parseDecimal(text: string): Fraction {
   const [, sign = '', whole = '', part = '', exponent = '0'] = decimal.exec(text) ?? []

@@ -9,7 +9,7 @@ export const longestSearch = 200
  * forms of a Greek sigma are one.
  */
 export function foldText(text: string): string {
-  // Upper case first: it undoes what lower case leaves apart. A sigma depends on its place in a word, which a search does not know.
+  // Upper case first: it undoes what lower case leaves apart. The form of a sigma depends on its position in a word, which a search does not know.
   return text.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 

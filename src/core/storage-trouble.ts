@@ -19,12 +19,12 @@ export function isStorageTrouble(thrown: unknown): boolean {
   return isDatabaseTrouble(thrown) || filesTrouble.test(readCode(thrown))
 }
 
-/** The same of the database alone: it was asked for something and could not do it now, for example on a full disk. */
+/** The same for the database alone: it could not do now what was requested, for example on a full disk. */
 export function isDatabaseTrouble(thrown: unknown): boolean {
   return databaseTrouble.test(readCode(thrown))
 }
 
-/** Whether `thrown` says that the database cannot be reached, by anything that is asked of it. */
+/** Whether `thrown` says that the database cannot be reached at all. */
 export function isDatabaseAway(thrown: unknown): boolean {
   return /^DATABASE_(LOST|DOUBT)$/.test(readCode(thrown))
 }

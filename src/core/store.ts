@@ -97,9 +97,9 @@ export interface JobFilter extends PageRequest {
 
 /** Slots that accounts hold, and how many one may hold while others wait. */
 export interface SlotShare {
-  /** Accounts that hold places, and how many. */
+  /** Accounts that hold slots, and how many. */
   readonly held: Readonly<Record<string, number>>
-  /** Jobs of an account with at least this many places are claimed only when no account with fewer has a job waiting. */
+  /** Jobs of an account with at least this many slots are claimed only when no account with fewer has a job waiting. */
   readonly most: number
   /** Whether jobs of such an account are not claimed even then. */
   readonly strict: boolean
@@ -114,7 +114,7 @@ export interface ClaimCommand {
   readonly limit: number
   /** Accounts whose jobs are left in the queue. Default: none. */
   readonly except?: readonly string[]
-  /** How the places of the worker are shared among accounts. Default: they are not. */
+  /** How the slots of the worker are shared among accounts. Default: they are not. */
   readonly share?: SlotShare
   /** Duration of the lease without a heartbeat. */
   readonly leaseMs: number

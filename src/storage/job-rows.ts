@@ -67,7 +67,7 @@ export function toErrorCode({ error }: Pick<JobRow, 'error'>): string | null {
 }
 
 /** The fields that determine the position of a queued job. */
-export interface Place {
+export interface QueueKey {
   readonly model: string
   readonly number: number
   readonly priority: number
@@ -75,10 +75,10 @@ export interface Place {
 }
 
 /** A row with the fields that determine its queue position. */
-export type PlacedRow = JobRow & Place
+export type QueueRow = JobRow & QueueKey
 
-/** The columns of a `PlacedRow`. */
-export const placedColumns = `${jobColumns}, number, priority, fair`
+/** The columns of a `QueueRow`. */
+export const queueColumns = `${jobColumns}, number, priority, fair`
 
 /** Turns a row into the port's record. */
 export function toJob(row: JobRow, queuePosition: number | null = null): Job {
@@ -128,10 +128,10 @@ export function toStartTexts({ input, usagePrice }: Pick<StartCommand, 'input' |
 }
 
 /** A job with the fields that only an operator sees. */
-export type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
+export type InspectedRow = QueueRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
 
 /** The columns of an `InspectedRow`. */
-export const inspectedColumns = `${placedColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+export const inspectedColumns = `${queueColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
   available_at AS availableAtMs, worker, lease_until AS leaseUntilMs`
 
 /** Turns such a row into the port's record. */

@@ -1,7 +1,7 @@
 // Accounts take turns in reading lists: whatever one of them reads, the next list of another waits for a few pieces of it.
 import { tooManyReads } from '../core/storage-trouble.ts'
 
-// One account leaves this part of the waiting places to others.
+// One account leaves this part of the waiting slots to others.
 const partForOthers = 1 / 4
 
 /** Runs one read as soon as it is its account's turn. */

@@ -19,7 +19,7 @@ export type SearchFilter = JobFilter & { readonly search: string }
 /** A job that a search looks at; `input` is null if something else excludes it. */
 export interface Candidate {
   readonly number: number
-  readonly place: number
+  readonly position: number
   readonly input: string | null
 }
 
@@ -42,7 +42,7 @@ export function selectCandidates(filter: JobFilter): string {
   if (status !== null) which.push('status = :status')
   if (model !== null) which.push('model = :model')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
-  return `SELECT number, ${order} AS place, CASE WHEN ${which.join(' AND ')} THEN (
+  return `SELECT number, ${order} AS position, CASE WHEN ${which.join(' AND ')} THEN (
       SELECT coalesce(brief, input) FROM job_inputs WHERE job_inputs.number = jobs.number
     ) END AS input
     FROM jobs WHERE ${accountId === null ? '' : 'account_id = :accountId AND '}${order} < :before ORDER BY ${order} DESC LIMIT ${pieceBounds.rows}`
@@ -54,9 +54,9 @@ export function searchIn(candidates: Iterable<Candidate>, search: string): Searc
   const found: number[] = []
   let next: number | null = null
   let characters = 0
-  for (const { number, place, input } of candidates) {
+  for (const { number, position, input } of candidates) {
     if (input !== null && hasText(JSON.parse(input) as JsonObject, folded)) found.push(number)
-    next = place
+    next = position
     characters += input?.length ?? 0
     if (characters >= pieceBounds.characters) break
   }

@@ -22,7 +22,7 @@ export const movedTables = {
   found_submissions: ['job_id', 'n'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** Tables of what holds only while servers run: buckets, the lease of the sweeper, places and pauses at providers. */
+/** Tables of what holds only while servers run: buckets, the lease of the sweeper, slots and pauses at providers. */
 export const passingTables = ['rate_buckets', 'leaders', 'providers', 'provider_places']
 
 export type MovedTable = keyof typeof movedTables

@@ -41,7 +41,7 @@ test('all places are listed, not only the first', () => {
   )
 })
 
-test('a broken rule is told in the words of people', () => {
+test('a broken rule is named in plain words', () => {
   const tell = (value: object) => violationsOf({ 'a/b': 'x', c: 1, ...value }).map(({ detail }) => detail)
   expect(tell({ c: 0 })).toEqual(['must be at least 1'])
   expect(tell({ c: 1.5 })).toEqual(['must be a whole number'])
@@ -90,16 +90,16 @@ describe('as a sentence', () => {
 
 describe('an error lists a limited number of violations', () => {
   const list = (count: number) => Array.from({ length: count }, (_, i) => ({ pointer: `/${i}`, detail: 'is wrong' }))
-  const told = (count: number) =>
+  const listed = (count: number) =>
     boundViolations(new MediagenError('invalid_request', 'x', { violations: list(count) }), 3).details.violations
 
   test('all of them where there are no more', () => {
-    expect(told(3)).toEqual(list(3))
+    expect(listed(3)).toEqual(list(3))
   })
 
   test('the first ones and how many others there are', () => {
-    expect(told(4)).toEqual([...list(3), { pointer: '', detail: 'and 1 more problem' }])
-    expect(told(20_003)).toEqual([...list(3), { pointer: '', detail: 'and 20000 more problems' }])
+    expect(listed(4)).toEqual([...list(3), { pointer: '', detail: 'and 1 more problem' }])
+    expect(listed(20_003)).toEqual([...list(3), { pointer: '', detail: 'and 20000 more problems' }])
   })
 
   test('the name of a field is cut when it is no name any more, in the list and in the sentence', () => {

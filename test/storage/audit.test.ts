@@ -39,14 +39,14 @@ test('an act that cannot be recorded does not happen', async () => {
       "CREATE TRIGGER broken BEFORE INSERT ON audit_entries BEGIN SELECT RAISE(ABORT, 'the record is broken'); END",
     )
   }
-  const told: unknown[] = []
-  store.onAct((entry) => told.push(entry))
+  const acts: unknown[] = []
+  store.onAct((entry) => acts.push(entry))
   await expect(store.grantCredits(accountId, 5, null)).rejects.toThrow('the record is broken')
   await expect(store.createAccount('b', 0)).rejects.toThrow('the record is broken')
   expect(await store.getAccount(accountId)).toMatchObject({ available: 1 })
   expect((await store.listAccounts(firstPage)).total).toBe(1)
   expect((await store.listEntries(accountId, firstPage)).total).toBe(1)
-  expect(told).toEqual([])
+  expect(acts).toEqual([])
 })
 
 test('acts of an account are found by an index', async () => {

@@ -1,4 +1,4 @@
-// What the database itself refuses, whoever writes: wrong money, states out of order, a rewritten past. Each rule by raw SQL.
+// What the database itself refuses, by any writer: wrong money, states out of order, a rewritten past. Each rule by raw SQL.
 // P61, P62, P63.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimOne, claimPaid, startJob, testError } from './fixture.ts'
@@ -380,7 +380,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['a new job that waits', insertJob({ available_at: '1', credits_held: '0' }), 'may begin at once'],
     ['a new job that lost a run', insertJob({ lost_runs: '1', credits_held: '0' }), /lost no run|CHECK/],
     ['a priority out of range', insertJob({ priority: '11', credits_held: '0' }), 'CHECK'],
-    ['another place in the queue', 'UPDATE jobs SET fair = 0 WHERE job_id = {queued}', 'does not change'],
+    ['another position in the queue', 'UPDATE jobs SET fair = 0 WHERE job_id = {queued}', 'does not change'],
     ['another price of usage', "UPDATE jobs SET usage_price = '{}' WHERE job_id = {queued}", 'does not change'],
     ['another priority', 'UPDATE jobs SET priority = 1 WHERE job_id = {queued}', 'does not change'],
     ['another deadline', 'UPDATE jobs SET deadline_at = 1 WHERE job_id = {queued}', 'does not change'],

@@ -162,15 +162,15 @@ export function auditTests(openStore: OpenTestStore): void {
 
   test('listeners hear of each act once it is durable, until they stop listening', async () => {
     await using store = await openStore()
-    const told: AuditEntry[] = []
-    const stop = store.onAct((entry) => told.push(entry))
+    const acts: AuditEntry[] = []
+    const stop = store.onAct((entry) => acts.push(entry))
     await Promise.all([store.createAccount('one', 0, operator), store.createAccount('two', 0, operator)])
     await store.revokeKey('key_none', operator)
     const { items } = await store.listAuditEntries(null, firstPage)
-    expect(told.toReversed()).toEqual(items)
-    expect(told).toHaveLength(2)
+    expect(acts.toReversed()).toEqual(items)
+    expect(acts).toHaveLength(2)
     stop()
     await store.createAccount('three', 0)
-    expect(told).toHaveLength(2)
+    expect(acts).toHaveLength(2)
   })
 }

@@ -42,7 +42,7 @@ export function backlogTests(openStore: OpenTestStore): void {
     ])
   })
 
-  test('jobs that run, wait for a retry or wait for a person are counted, and no worker is asked to take them', async () => {
+  test('jobs that run, wait for a retry or wait for a person are counted, and no worker has to take them', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 1000)

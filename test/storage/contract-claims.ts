@@ -47,7 +47,7 @@ export function claimTests(openStore: OpenTestStore): void {
     expect(await claim(9)).toEqual([0, 1, 3])
   })
 
-  test('an account that holds its share of places is claimed for after those that do not, or not at all', async () => {
+  test('an account that holds its share of slots is claimed for after those that do not, or not at all', async () => {
     await using store = await openStore()
     const [a, b] = [await store.createAccount('a', 10_000), await store.createAccount('b', 10_000)]
     const made: string[] = []
@@ -293,7 +293,7 @@ export function endTests(openStore: OpenTestStore): void {
     expect(await store.requestCancel(accountId, 'job_nobody')).toBeNull()
   })
 
-  test('the wish to cancel a running job is noted once and told to its worker', async () => {
+  test('the wish to cancel a running job is noted once and passed to its worker', async () => {
     await using store = await openStore()
     const { accountId, jobId, token } = await openRunning(store)
     const job = await store.requestCancel(accountId, jobId)

@@ -67,9 +67,9 @@ export function deletionTests(openStore: OpenTestStore): void {
   test('is refused for the job of another account, and until the files and the money of a job are settled', async () => {
     const { store, accountId } = await openWithAccount(openStore)
     await using _ = store
-    const stranger = await store.createAccount('b', 0)
+    const other = await store.createAccount('b', 0)
     const { jobId } = await startJob(store, accountId)
-    expect(await store.deleteJob(stranger.accountId, jobId)).toEqual({ outcome: 'no_job' })
+    expect(await store.deleteJob(other.accountId, jobId)).toEqual({ outcome: 'no_job' })
     expect(await store.deleteJob(accountId, 'job_none')).toEqual({ outcome: 'no_job' })
     expect(await store.deleteJob(accountId, jobId)).toEqual({ outcome: 'not_ended', status: 'queued' })
     const { token } = await claimPaid(store)

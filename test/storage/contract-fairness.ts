@@ -1,4 +1,4 @@
-// The part of the store contract about who is next, and what a queued job says of its place (P22, P102).
+// The part of the store contract about who is next, and what a queued job says of its position (P22, P102).
 import { expect, test } from 'vitest'
 import { lastQueuePosition } from '../../src/core/jobs/fair-queue.ts'
 import type { Job } from '../../src/core/jobs/job.ts'
@@ -101,7 +101,7 @@ export function fairnessTests(openStore: OpenTestStore): void {
 }
 
 export function positionTests(openStore: OpenTestStore): void {
-  test('every record of a queued job says its place, and of no other', async () => {
+  test('every record of a queued job says its position, and of no other', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     const jobs = []
@@ -130,7 +130,7 @@ export function positionTests(openStore: OpenTestStore): void {
     expect(job?.queuePosition).toBeNull()
   })
 
-  test('places are in the order in which jobs are claimed', async () => {
+  test('positions are in the order in which jobs are claimed', async () => {
     await using store = await openStore()
     const owners = [await store.createAccount('a', 1000), await store.createAccount('b', 1000)]
     for (let i = 0; i < 12; i++)
@@ -146,14 +146,14 @@ export function positionTests(openStore: OpenTestStore): void {
       offset: 0,
     } as const
     const { items } = await store.listJobs(all)
-    const byPlace = items.toSorted((a, b) => (a.queuePosition ?? 0) - (b.queuePosition ?? 0))
-    expect(byPlace.map(({ queuePosition }) => queuePosition)).toEqual(items.map((_, index) => index + 1))
+    const byPosition = items.toSorted((a, b) => (a.queuePosition ?? 0) - (b.queuePosition ?? 0))
+    expect(byPosition.map(({ queuePosition }) => queuePosition)).toEqual(items.map((_, index) => index + 1))
     const claimed = []
     for (let i = 0; i < 12; i++) claimed.push((await claim(store, 1))[0]?.job.jobId)
-    expect(claimed).toEqual(byPlace.map(({ jobId }) => jobId))
+    expect(claimed).toEqual(byPosition.map(({ jobId }) => jobId))
   })
 
-  test('a job that waits for another run has the place that it will have', async () => {
+  test('a job that waits for another run has the position that it will have', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 1000)

@@ -1,4 +1,4 @@
-// The part of the store contract about providers of media: places, pace and pauses that all workers share, and submissions whose
+// The part of the store contract about providers of media: slots, pace and pauses that all workers share, and submissions whose
 // answer was lost.
 import type { UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'

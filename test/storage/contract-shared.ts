@@ -96,7 +96,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     const { one, two, clock } = shared
     const three = await one.another('three')
     const lead = () => shared.inTurns(2, (store) => store.lead(5000))
-    // Whoever asks first; of two who ask at once either may be.
+    // The one that asks first; of two that ask at once, either may be.
     expect([await one.lead(5000), await two.lead(5000)]).toEqual([true, false])
     clock.ms += 4999
     expect(await lead(), 'renewed in time').toEqual([true, false])
@@ -116,11 +116,11 @@ export function sharedTests(openStore: OpenTestStore): void {
   test('changes by another process are reported', async () => {
     await using shared = await openTwo()
     const { accountId } = await shared.one.createAccount('a', 1000)
-    const { promise: told, resolve } = Promise.withResolvers<string>()
+    const { promise: notified, resolve } = Promise.withResolvers<string>()
     const { jobId } = await startJob(shared.one, accountId)
     shared.one.onNotification((jobs) => resolve(jobs === null ? 'something' : jobs.map((job) => job.jobId).join()))
     await shared.two.requestCancel(accountId, jobId)
-    expect(['something', jobId]).toContain(await told)
+    expect(['something', jobId]).toContain(await notified)
     expect(await shared.one.getJob(accountId, jobId)).toMatchObject({ status: 'canceled' })
   })
 
@@ -147,7 +147,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     expect(taken.reduce((sum, count) => sum + count)).toBe(20)
   })
 
-  test('the places of an endpoint and of an account hold for both', async () => {
+  test('the slots of an endpoint and of an account hold for both', async () => {
     await using shared = await openTwo()
     const { one, two, clock, inTurns } = shared
     const { accountId } = await one.createAccount('a', 0)

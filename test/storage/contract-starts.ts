@@ -118,12 +118,12 @@ export function startTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('starts that are asked for at once are decided one after the other, and refusals leave the rest alone', async () => {
+  test('starts that are requested at once are decided one after the other, and refusals leave the rest alone', async () => {
     await using store = await openStore()
     const rich = (await store.createAccount('rich', 1000)).accountId
     const poor = (await store.createAccount('poor', 15)).accountId
     const late = (await store.createAccount('late', 10)).accountId
-    const asked = [
+    const commands = [
       startOf(rich, { idempotencyKey: 'a', model: 'test/one' }),
       startOf(poor, { idempotencyKey: 'a', model: 'test/one' }),
       startOf(rich, { idempotencyKey: 'a', requestDigest: digestOf('another') }),
@@ -135,7 +135,7 @@ export function startTests(openStore: OpenTestStore): void {
       startOf(rich, { idempotencyKey: 'd', model: 'test/one' }),
       startOf(late, { idempotencyKey: 'a', model: 'test/one' }),
     ]
-    const results = await Promise.all(asked.map(store.startGeneration))
+    const results = await Promise.all(commands.map(store.startGeneration))
     const outcomes = ['created', 'created', 'key_reused', 'created', 'no_credits', 'replayed', 'too_many_jobs']
     expect(results.map(({ outcome }) => outcome)).toEqual([...outcomes, 'created', 'created', 'created'])
     expect(results[4]).toEqual({ outcome: 'no_credits', available: 5 })
@@ -217,33 +217,33 @@ export function changeTests(openStore: OpenTestStore): void {
   test('listeners hear which jobs changed, once for a group and only after it is readable', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
-    const heard: (readonly string[])[] = []
+    const received: (readonly string[])[] = []
     const readable: Promise<unknown>[] = []
     const stop = store.onNotification((jobs) => {
-      heard.push((jobs ?? []).map(({ jobId }) => jobId))
+      received.push((jobs ?? []).map(({ jobId }) => jobId))
       for (const { jobId } of jobs ?? []) readable.push(store.getJob(null, jobId))
     })
     const jobs = await Promise.all([startJob(store, accountId), startJob(store, accountId), startJob(store, accountId)])
-    expect(heard).toEqual([jobs.map((job) => job.jobId)])
+    expect(received).toEqual([jobs.map((job) => job.jobId)])
     expect(await Promise.all(readable)).toEqual(jobs)
     const [first] = jobs
     await store.requestCancel(accountId, first?.jobId ?? '')
     await store.requestCancel(accountId, first?.jobId ?? '')
     await store.startGeneration(startOf(accountId, { credits: 10_000 }))
-    expect(heard.slice(1)).toEqual([[first?.jobId]])
+    expect(received.slice(1)).toEqual([[first?.jobId]])
     stop()
     await startJob(store, accountId)
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
-  test('the end of a job is told with its record', async () => {
+  test('the notification of the end of a job carries its record', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     const { jobId } = await startJob(store, accountId)
-    const { promise: told, resolve } = Promise.withResolvers<unknown>()
+    const { promise: notified, resolve } = Promise.withResolvers<unknown>()
     store.onNotification((jobs) => resolve(jobs?.[0]))
     await store.requestCancel(accountId, jobId)
-    expect(await told).toEqual({ jobId, job: await store.getJob(accountId, jobId), queued: false })
+    expect(await notified).toEqual({ jobId, job: await store.getJob(accountId, jobId), queued: false })
   })
 
   test('sequences are read of the jobs that there are', async () => {

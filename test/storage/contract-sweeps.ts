@@ -29,7 +29,7 @@ async function openRunning(openStore: OpenTestStore, fields: Partial<StartComman
 }
 
 export function leaseTests(openStore: OpenTestStore): void {
-  test('a worker that is not heard of loses its job when the lease ends, not before', async () => {
+  test('a worker that sends no heartbeat loses its job when the lease ends, not before', async () => {
     const { store, clock, accountId, jobId, token } = await openRunning(openStore)
     await using _ = store
     clock.ms += leaseMs - 1
@@ -70,7 +70,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     await expectSweepAfter(-minuteMs)
   })
 
-  test('it is tried again after a wait that grows and is spread, with its checkpoint and its place in the queue', async () => {
+  test('it is tried again after a wait that grows and is spread, with its checkpoint and its position in the queue', async () => {
     const { store, clock, jobId, token } = await openRunning(openStore, { maxAttempts: 20 })
     await using _ = store
     await store.saveCheckpoint(jobId, token, { checkpoint: { step: 1 }, afterLoss: 'again' })
@@ -218,13 +218,13 @@ export function leaseTests(openStore: OpenTestStore): void {
   test('listeners hear of what a sweep changed', async () => {
     const { store, clock, jobId } = await openRunning(openStore)
     await using _ = store
-    const heard: string[] = []
-    store.onNotification((jobs) => heard.push(...(jobs ?? []).map(({ jobId: changed }) => changed)))
+    const received: string[] = []
+    store.onNotification((jobs) => received.push(...(jobs ?? []).map(({ jobId: changed }) => changed)))
     clock.ms += leaseMs
     await store.sweep(sweepOf())
     clock.ms += minuteMs
     await store.sweep(sweepOf())
-    expect(heard).toEqual([jobId, jobId])
+    expect(received).toEqual([jobId, jobId])
   })
 }
 
@@ -314,7 +314,7 @@ export function deadlineTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('a worker is told how long it has, and when the time is over', async () => {
+  test('a worker learns how long it has, and when the time is over', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 100)

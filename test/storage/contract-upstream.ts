@@ -1,4 +1,4 @@
-// The store port: submissions to other servers, what these are still to be asked, and what is learned late (P33).
+// The store port: submissions to other servers, what is still to be asked of them, and what is learned late (P33).
 import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
 import type { SavedCheckpoint, Store } from '../../src/core/store.ts'
@@ -25,7 +25,7 @@ async function openSubmitted(openStore: OpenTestStore, ...saved: readonly SavedC
   return { store, clock, accountId, jobId: job.jobId, token }
 }
 
-const oneDuty = async (store: Store) => (await store.claimPendingWork(10, 60_000))[0]
+const claimOnePending = async (store: Store) => (await store.claimPendingWork(10, 60_000))[0]
 
 export function upstreamTests(openStore: OpenTestStore): void {
   test('a submission continues whenever its worker is lost, and uses up no attempt', async () => {
@@ -50,22 +50,22 @@ export function upstreamTests(openStore: OpenTestStore): void {
       await using _ = store
       await store.finishJob(jobId, token, { status: end, error: testError })
       expect(await balanceOf(store, accountId)).toEqual([100, 0])
-      const pending = await oneDuty(store)
+      const pending = await claimOnePending(store)
       expect(pending).toMatchObject({ jobId, model: 'test/image', kind: 'cancel', checkpoint: { id: 'up_1' } })
-      expect(await oneDuty(store)).toBeUndefined()
+      expect(await claimOnePending(store)).toBeUndefined()
       clock.ms += 60_000
-      const again = await oneDuty(store)
+      const again = await claimOnePending(store)
       if (!pending || !again) throw new Error('no cancel is owed')
       // The answer to an earlier question counts no more.
       await store.answerPendingWork(pending, { outcome: 'done' })
       await store.answerPendingWork(again, { outcome: 'again', waitMs: 5000 })
       clock.ms += 5000
-      const last = await oneDuty(store)
+      const last = await claimOnePending(store)
       if (!last) throw new Error('no cancel is owed')
       const upstream = { n: 1, provider: 'p', upstreamId: 'up_1', verdict: 'canceled', cost: null } as const
       await store.answerPendingWork(last, { outcome: 'done', upstream })
       clock.ms += 3_600_000
-      expect(await oneDuty(store)).toBeUndefined()
+      expect(await claimOnePending(store)).toBeUndefined()
       expect((await store.inspectJob(jobId))?.upstreamRuns).toMatchObject([
         { verdict: 'canceled', endedAtMs: clock.ms - 3_600_000 },
       ])
@@ -77,12 +77,12 @@ export function upstreamTests(openStore: OpenTestStore): void {
       const { store, jobId, token } = await openSubmitted(openStore, sending, last)
       await using _ = store
       await store.finishJob(jobId, token, { status: 'failed', error: testError })
-      expect(await oneDuty(store)).toBeUndefined()
+      expect(await claimOnePending(store)).toBeUndefined()
     }
     const { store, jobId, token } = await openSubmitted(openStore, sending, accepted)
     await using _ = store
     await store.finishJob(jobId, token, { status: 'succeeded', outputs: [], creditsActual: 10 })
-    expect(await oneDuty(store)).toBeUndefined()
+    expect(await claimOnePending(store)).toBeUndefined()
   })
 
   test('a question is asked about a run of unknown outcome, and the answer lets it continue', async () => {
@@ -90,7 +90,7 @@ export function upstreamTests(openStore: OpenTestStore): void {
     await using _ = store
     clock.ms += leaseMs
     expect(await store.sweep(sweepOf())).toMatchObject({ reviewed: 1 })
-    const pending = await oneDuty(store)
+    const pending = await claimOnePending(store)
     expect(pending).toMatchObject({ kind: 'reconcile', checkpoint: { id: null } })
     if (!pending) return
     await store.answerPendingWork(pending, { outcome: 'known', ...accepted })
@@ -108,7 +108,7 @@ export function upstreamTests(openStore: OpenTestStore): void {
     for (let lost = 1; lost <= 3; lost++) {
       clock.ms += leaseMs
       await store.sweep(sweepOf())
-      const pending = await oneDuty(store)
+      const pending = await claimOnePending(store)
       if (!pending) throw new Error('nobody asks about the run')
       await store.answerPendingWork(pending, nothing)
       const { job, lostRuns } = (await store.inspectJob(jobId)) ?? {}
@@ -153,8 +153,8 @@ export function upstreamTests(openStore: OpenTestStore): void {
     const { store, jobId, token } = await openSubmitted(openStore, sending)
     await using _ = store
     await store.finishJob(jobId, token, { status: 'canceled', error: testError })
-    expect(await oneDuty(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: null } })
+    expect(await claimOnePending(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: null } })
     expect(await store.saveCheckpoint(jobId, token, accepted)).toBe(false)
-    expect(await oneDuty(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: 'up_1' } })
+    expect(await claimOnePending(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: 'up_1' } })
   })
 }

@@ -36,28 +36,28 @@ async function giveBack(store: TestStore, claimed: readonly ClaimedDelivery[], w
   }
 }
 
-export function webhookPlaceTests(openStore: OpenTestStore): void {
+export function webhookSlotTests(openStore: OpenTestStore): void {
   const claimWithin = (store: TestStore, fields: Partial<DeliveryClaim> = {}) => claim(store, { ...caps, ...fields })
 
   test('a deleted endpoint leaves with the last of its deliveries, one without any at once', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 0)
-    const told = await makeWebhook(store, accountId)
+    const tried = await makeWebhook(store, accountId)
     await endJob(store, accountId)
-    const [kept, untold] = [await makeWebhook(store, accountId), await makeWebhook(store, accountId)]
-    for (const webhookId of [told, untold]) await store.deleteWebhook(accountId, webhookId)
+    const [kept, untried] = [await makeWebhook(store, accountId), await makeWebhook(store, accountId)]
+    for (const webhookId of [tried, untried]) await store.deleteWebhook(accountId, webhookId)
     expect(await store.sweep(sweepOf())).toMatchObject({ dropped: 1 })
     clock.ms += 30 * 86_400_000 - 1
     expect(await store.sweep(sweepOf())).toMatchObject({ forgotten: 0, dropped: 0 })
-    expect(await list(store)).toMatchObject({ total: 1, items: [{ webhookId: told, status: 'failed' }] })
+    expect(await list(store)).toMatchObject({ total: 1, items: [{ webhookId: tried, status: 'failed' }] })
     clock.ms += 1
     expect(await store.sweep(sweepOf())).toMatchObject({ forgotten: 1, dropped: 1 })
     expect(await list(store)).toMatchObject({ total: 0 })
     expect(await store.listWebhooks(accountId, firstPage)).toMatchObject({ items: [{ webhookId: kept }], total: 1 })
   })
 
-  test('the new endpoints of an account have two places until one has answered, which then has its own', async () => {
+  test('the new endpoints of an account have two slots until one has answered, which then has its own', async () => {
     await using store = await openStore()
     await makeAccount(store, 3, 4)
     const first = await claimWithin(store)
@@ -99,7 +99,7 @@ export function webhookPlaceTests(openStore: OpenTestStore): void {
     expect(await claimWithin(store)).toMatchObject([{ proven: true }, { proven: true }])
   })
 
-  test('silent endpoints of however many accounts leave places to proven ones, and to new ones in turn', async () => {
+  test('silent endpoints of however many accounts leave slots to proven ones, and to new ones in turn', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const good = await makeAccount(store, 1, 1)
@@ -131,7 +131,7 @@ export function webhookPlaceTests(openStore: OpenTestStore): void {
     )
   })
 
-  test('endpoints take turns, each within its places', async () => {
+  test('endpoints take turns, each within its slots', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     const busy = await makeWebhook(store, accountId)
@@ -149,7 +149,7 @@ export function webhookPlaceTests(openStore: OpenTestStore): void {
     expect(await whose({ limit: 1 })).toEqual(['late'])
     expect(await whose({ limit: 0 })).toEqual([])
     expect(await whose()).toEqual(['busy'])
-    expect(await whose(), 'both its places are taken').toEqual([])
+    expect(await whose(), 'both its slots are taken').toEqual([])
     await report(store, claims.splice(0), true)
     expect(await whose()).toEqual(['busy', 'busy'])
   })

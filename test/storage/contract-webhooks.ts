@@ -70,8 +70,8 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await store.getWebhook(other.accountId, webhook.webhookId)).toBeNull()
     const second = await makeWebhook(store, accountId, 2)
     const { outcome } = await store.createWebhook({ ...draft, accountId }, 2)
-    const stranger = await store.createWebhook({ ...draft, accountId: 'acct_nobody' }, 2)
-    expect([outcome, stranger.outcome]).toEqual(['too_many', 'no_account'])
+    const unknown = await store.createWebhook({ ...draft, accountId: 'acct_nobody' }, 2)
+    expect([outcome, unknown.outcome]).toEqual(['too_many', 'no_account'])
     const foreign = await makeWebhook(store, other.accountId)
     const ids = async (account: string | null, page = firstPage) =>
       (await store.listWebhooks(account, page)).items.map(({ webhookId }) => webhookId)
@@ -126,7 +126,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(success?.secrets[0]).toBeInstanceOf(Buffer)
   })
 
-  test('what a sweep ends is told, a review as it was when it began and again when it ended', async () => {
+  test('messages say what a sweep ended, a review as it was when it began and again when it ended', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 100)
@@ -308,7 +308,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await store.hasDueDelivery(wanted)).toBe(false)
   })
 
-  test('a delivery waits no longer than it was told to, also when the clock goes back', async () => {
+  test('a delivery waits no longer than planned, also when the clock goes back', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 0)
@@ -338,7 +338,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(delivery?.finishedAtMs).toBe(delivery?.createdAtMs)
   })
 
-  test('an end that the clock would put before its job began is told at once', async () => {
+  test('an end that the clock would put before its job began is sent at once', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 100)

@@ -16,7 +16,7 @@ import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { upstreamTests } from './contract-upstream.ts'
 import { webhookSecretTests } from './contract-webhook-secrets.ts'
-import { webhookPlaceTests } from './contract-webhook-slots.ts'
+import { webhookSlotTests } from './contract-webhook-slots.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
 
@@ -34,7 +34,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('claims and heartbeats', () => claimTests(openStore))
     describe('ends of jobs', () => endTests(openStore))
     describe('the order of claims', () => fairnessTests(openStore))
-    describe('places in the queue', () => positionTests(openStore))
+    describe('positions in the queue', () => positionTests(openStore))
     describe('leases and lost workers', () => leaseTests(openStore))
     describe('reviews', () => reviewTests(openStore))
     describe('deadlines', () => deadlineTests(openStore))
@@ -46,7 +46,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('the backlog', () => backlogTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('secrets of webhooks', () => webhookSecretTests(openStore))
-    describe('places of webhooks', () => webhookPlaceTests(openStore))
+    describe('slots of webhooks', () => webhookSlotTests(openStore))
     describe('providers of media', () => providerTests(openStore))
     describe('administrative acts', () => auditTests(openStore))
     describe('two processes', () => sharedTests(openStore))

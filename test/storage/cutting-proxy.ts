@@ -1,4 +1,4 @@
-// A proxy in front of PostgreSQL that cuts connections when it is told to, loses what is sent, or leads to another server.
+// A proxy in front of PostgreSQL that cuts connections on request, loses what is sent, or leads to another server.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 

@@ -1,4 +1,4 @@
-// Which jobs SQLite lets go, and what it keeps of them, whoever writes. Each rule by raw SQL.
+// Which jobs SQLite lets go, and what it keeps of them, for any writer. Each rule by raw SQL.
 import { beforeAll, afterAll, expect, test } from 'vitest'
 import { makeJobs } from './fixture.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'

@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres || !isOurs || whyNoPgBouncer !== '')(`behind PgBoun
     await fleet.check('restarted behind PgBouncer')
   })
 
-  test('without an address for news a server ends at once, and names MEDIAGEN_DATABASE_LISTEN_URL', async () => {
+  test('without an address for notifications a server ends at once, and names MEDIAGEN_DATABASE_LISTEN_URL', async () => {
     await using line = openCommandLine({ MEDIAGEN_DATABASE_URL: pooler.through(await createDatabase()) })
     const { status, stderr } = await line.spawn(['serve'])
     expect(stderr).toMatch(

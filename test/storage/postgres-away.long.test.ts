@@ -46,18 +46,18 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     expect(await balanceOf(store, accountId)).toEqual([0, 100])
   })
 
-  test('news come again after the way to the server was silent', async () => {
+  test('notifications come again after the way to the server was silent', async () => {
     const url = await createDatabase()
     await using proxy = await startCuttingProxy(url)
     await using store = await openPostgresStore({ url, listenUrl: proxy.through(url) })
     await using other = await openPostgresStore({ url })
     const { accountId } = await other.createAccount('a', 10_000)
-    const heard = new Set<string>()
-    store.onNotification((jobs) => jobs?.forEach(({ jobId }) => heard.add(jobId)))
+    const received = new Set<string>()
+    store.onNotification((jobs) => jobs?.forEach(({ jobId }) => received.add(jobId)))
     const isHeard = async (): Promise<boolean> => {
       const { jobId } = await startJob(other, accountId)
       return await expect
-        .poll(() => heard.has(jobId), { timeout: 500 })
+        .poll(() => received.has(jobId), { timeout: 500 })
         .toBe(true)
         .then(
           () => true,

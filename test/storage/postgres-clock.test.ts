@@ -22,21 +22,21 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   })
 })
 
-test('an answer that is heard late does not set the clock back; a clock that was set is followed', async () => {
+test('an answer that arrives late does not set the clock back; a clock that was set is followed', async () => {
   let atMs = 0
   const performed = vi.spyOn(performance, 'now').mockImplementation(() => atMs)
-  // It connects only when something is asked.
+  // It connects only at the first statement.
   const db = openDatabase('postgres://nobody@127.0.0.1:1/none', 1, () => null)
-  const hear = (what: { askedMs: number; serverMs: number; heardMs: number }): number => {
-    atMs = what.heardMs
-    db.hear(what.serverMs, what.askedMs)
+  const answered = (what: { requestedMs: number; serverMs: number; receivedMs: number }): number => {
+    atMs = what.receivedMs
+    db.learnTime(what.serverMs, what.requestedMs)
     return db.nowMs()
   }
   try {
-    expect(hear({ askedMs: 0, serverMs: 1_000_000, heardMs: 0 })).toBe(1_000_000)
-    expect(hear({ askedMs: 500, serverMs: 1_001_000, heardMs: 5000 })).toBe(1_005_000)
-    expect(hear({ askedMs: 5990, serverMs: 2, heardMs: 6000 })).toBe(12)
-    expect(hear({ askedMs: 6500, serverMs: 1_000_000, heardMs: 7000 })).toBe(1_000_000)
+    expect(answered({ requestedMs: 0, serverMs: 1_000_000, receivedMs: 0 })).toBe(1_000_000)
+    expect(answered({ requestedMs: 500, serverMs: 1_001_000, receivedMs: 5000 })).toBe(1_005_000)
+    expect(answered({ requestedMs: 5990, serverMs: 2, receivedMs: 6000 })).toBe(12)
+    expect(answered({ requestedMs: 6500, serverMs: 1_000_000, receivedMs: 7000 })).toBe(1_000_000)
   } finally {
     performed.mockRestore()
     await db.close()

@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     expect(await balanceOf(store, accountId)).toEqual([105, 0])
   })
 
-  test('while nothing answers, commands fail in words that clients are told to try again by; then all goes on', async () => {
+  test('while nothing answers, commands fail in words that tell clients to try again; then all goes on', async () => {
     await using opened = await openThroughProxy()
     const { store, proxy } = opened
     const { accountId } = await store.createAccount('a', 100)

@@ -5,8 +5,8 @@ import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import type { OpenTestStore } from './fixture.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-/** Starts a server for the tests of a file. @param toPlace how its databases are reached */
-export function useServer(toPlace: (url: string) => { url: string; listenUrl?: string } = (url) => ({ url })) {
+/** Starts a server for the tests of a file. @param toAddress how its databases are reached */
+export function useServer(toAddress: (url: string) => { url: string; listenUrl?: string } = (url) => ({ url })) {
   let server: PostgresServer
   let template: string
   beforeAll(async () => {
@@ -19,7 +19,7 @@ export function useServer(toPlace: (url: string) => { url: string; listenUrl?: s
   const createDatabase = (): Promise<string> => server.createDatabase(template)
   const openStore: OpenTestStore = async (clock) => {
     const url = await createDatabase()
-    const options = { ...toPlace(url), ...(clock !== undefined && clock !== systemClock && { clock }) }
+    const options = { ...toAddress(url), ...(clock !== undefined && clock !== systemClock && { clock }) }
     const store = await openPostgresStore(options)
     return {
       ...store,

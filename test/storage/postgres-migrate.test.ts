@@ -46,7 +46,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await tablesOf(url)).toEqual([])
   })
 
-  test('an empty database is migrated only where that is asked for', async () => {
+  test('an empty database is migrated only where that is requested', async () => {
     const url = await server().createDatabase()
     expect(await refusal(url, false)).toMatch(/^The database mediagen_test_\w+ at \/.+ is empty: `mediagen migrate`/)
     expect(await tablesOf(url)).toEqual([])

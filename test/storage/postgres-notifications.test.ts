@@ -6,24 +6,24 @@ import { claimOne, startJob, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres } from './postgres-server.ts'
 
-/** The next news of a store. */
+/** The next notification of a store. */
 async function hear(store: TestStore): Promise<readonly JobNotification[] | null> {
   const { promise, resolve } = Promise.withResolvers<readonly JobNotification[] | null>()
   const ignore = store.onNotification(resolve)
-  const heard = await promise
+  const received = await promise
   ignore()
-  return heard
+  return received
 }
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const { createDatabase } = useServer()
 
-  test('the first news are told at once, and only a job that comes into the queue is told as one', async () => {
+  test('the first notification is sent at once, and only a job that comes into the queue is marked as queued', async () => {
     const url = await createDatabase()
     await using one = await openPostgresStore({ url })
     await using other = await openPostgresStore({ url })
     const { accountId } = await one.createAccount('a', 1000)
-    // No time passes, so nothing that is told later is told.
+    // No time passes, so nothing that is sent later arrives.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const started = hear(other)
@@ -37,22 +37,24 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     }
   })
 
-  test('what a transaction changes is told together', async () => {
+  test('what a transaction changes is sent together', async () => {
     const url = await createDatabase()
     await using one = await openPostgresStore({ url })
     await using other = await openPostgresStore({ url })
     const { accountId } = await one.createAccount('a', 1000)
-    const told: (readonly JobNotification[] | null)[] = []
+    const received: (readonly JobNotification[] | null)[] = []
     const { promise: all, resolve } = Promise.withResolvers<void>()
     other.onNotification((jobs) => {
-      told.push(jobs)
-      if (told.flat().length === 6) resolve()
+      received.push(jobs)
+      if (received.flat().length === 6) resolve()
     })
     const starts = Array.from({ length: 3 }, () => startJob(one, accountId))
     const jobIds = (await Promise.all(starts)).map(({ jobId }) => jobId)
     for (const jobId of jobIds) await one.requestCancel(accountId, jobId)
     await all
-    expect(told[0]).toEqual(jobIds.map((jobId) => ({ jobId, job: null, queued: true })))
-    expect(new Set(told.slice(1).flat())).toEqual(new Set(jobIds.map((jobId) => ({ jobId, job: null, queued: false }))))
+    expect(received[0]).toEqual(jobIds.map((jobId) => ({ jobId, job: null, queued: true })))
+    expect(new Set(received.slice(1).flat())).toEqual(
+      new Set(jobIds.map((jobId) => ({ jobId, job: null, queued: false }))),
+    )
   })
 })

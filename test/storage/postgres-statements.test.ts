@@ -28,14 +28,14 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const page = await store.listJobs(filter)
     const sent = spied.mock.calls.map(([query]) => query as unknown as QueryConfig)
     spied.mockRestore()
-    return { ...page, asked: sent.find(({ text }) => text?.includes('LIMIT')) }
+    return { ...page, query: sent.find(({ text }) => text?.includes('LIMIT')) }
   }
 
   /** The parts of a statement's plan that read jobs, as they went. */
-  async function explainJobs(url: string, asked: QueryConfig | undefined) {
+  async function explainJobs(url: string, query: QueryConfig | undefined) {
     await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
     await client.connect()
-    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${asked?.text}`, asked?.values)
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${query?.text}`, query?.values)
     return toNodes(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Relation Name'] === 'jobs')
   }
 
@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await store.startGeneration(startOf(accountId))
     const oneClaim = await countStatements(() => claimOne(store))
 
-    // News of what was done before, and looks at the clock. One statement for each of forty would be far more.
+    // Notifications of what was done before, and looks at the clock. One statement for each of forty would be far more.
     const others = 5
     const starts = Array.from({ length: many }, () => startOf(accountId))
     expect(await countStatements(() => Promise.all(starts.map(store.startGeneration)))).toBeLessThanOrEqual(
@@ -76,9 +76,9 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const { accountId } = await store.createAccount('a', 1_000_000)
     await Promise.all(Array.from({ length: 1000 }, () => store.startGeneration(startOf(accountId, { credits: 0 }))))
     await runSql(url, 'ANALYZE')
-    const { items, asked } = await spyOnList(store, filterOf(accountId, { limit: 10, offset: 900 }))
+    const { items, query } = await spyOnList(store, filterOf(accountId, { limit: 10, offset: 900 }))
     expect(items).toHaveLength(10)
-    const nodes = await explainJobs(url, asked)
+    const nodes = await explainJobs(url, query)
     const page = nodes.filter((node) => node['Index Cond']?.includes('ordinal <='))
     expect(page).toMatchObject([{ 'Node Type': 'Index Scan', 'Index Name': 'jobs_by_account' }])
     expect(page[0]?.['Actual Rows']).toBe(10)
@@ -92,13 +92,13 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await Promise.all(Array.from({ length: queued }, () => store.startGeneration(startOf(accountId, { credits: 0 }))))
     await store.claimJobs({ worker: 'w', room: { 'test/image': claimed }, limit: claimed, leaseMs: 60_000 })
     await runSql(url, 'ANALYZE')
-    const { items, asked } = await spyOnList(store, filterOf(accountId, { limit: 50 }))
+    const { items, query } = await spyOnList(store, filterOf(accountId, { limit: 50 }))
     expect(items.map(({ queuePosition }) => queuePosition)).toEqual(items.map((_, index) => queued - claimed - index))
     await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
     await client.connect()
     // A connection reads catalogs when it uses something for the first time.
-    await client.query(asked?.text ?? '', asked?.values)
-    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${asked?.text}`, asked?.values)
+    await client.query(query?.text ?? '', query?.values)
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${query?.text}`, query?.values)
     const { 'Shared Hit Blocks': hit, 'Shared Read Blocks': read } = rows[0]['QUERY PLAN'][0].Plan
     // A walk takes some tens; fifty of them would take hundreds.
     expect(hit + read).toBeLessThan(200)
@@ -109,9 +109,9 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await using store = await openPostgresStore({ url, listens: false })
     const { accountId } = await store.createAccount('a', 1000)
     await store.startGeneration(startOf(accountId))
-    const { items, total, asked } = await spyOnList(store, filterOf(accountId, { model: 'test/unused' }))
+    const { items, total, query } = await spyOnList(store, filterOf(accountId, { model: 'test/unused' }))
     expect([items, total]).toEqual([[], 0])
-    const nodes = await explainJobs(url, asked)
+    const nodes = await explainJobs(url, query)
     expect(nodes.map((node) => node['Actual Loops'])).toEqual(nodes.map(() => 0))
     expect(nodes.length).toBeGreaterThan(0)
   })

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createReadTurns } from '../../src/storage/read-turns.ts'
 
-/** Reads that end when they are told to, in the order of their beginnings. */
+/** Reads that end on request, in the order of their beginnings. */
 function createReads() {
   const begun: { name: string; end(): void }[] = []
   return {
@@ -65,7 +65,7 @@ describe('turns', () => {
     await Promise.all(all)
   })
 
-  test('one account leaves places to others, and room to wait', async () => {
+  test('one account leaves slots to others, and room to wait', async () => {
     const { begun, read, endFirst } = createReads()
     const turns = createReadTurns(4, 8)
     const all = Array.from({ length: 6 }, () => turns.list('a', read('a')))

@@ -58,12 +58,12 @@ describe('several connections', () => {
     await using server = await openSqliteStore({ path: file.path })
     await using cli = await openSqliteStore({ path: file.path })
     const { accountId } = await server.createAccount('a', 0)
-    const { promise: heardOf, resolve } = Promise.withResolvers<void>()
+    const { promise: notified, resolve } = Promise.withResolvers<void>()
     const stop = server.onNotification((jobs) => jobs === null && resolve())
     await Promise.all(
       Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? server : cli).grantCredits(accountId, 1, null)),
     )
-    await heardOf
+    await notified
     stop()
     expect(await balanceOf(server, accountId)).toEqual([40, 0])
     await Promise.all(

@@ -10,10 +10,10 @@ import { openRaw } from './sqlite-fixture.ts'
 test('neighbours are written together, with what is replayed among them, and other commands stay in their order', () => {
   using db = openRaw(':memory:')
   for (const { sql } of loadMigrations()) db.exec(sql)
-  const told: string[] = []
+  const changed: string[] = []
   const nowMs = () => 1_000_000
   const ids = createIdSource(nowMs, (count) => new Uint8Array(count))
-  const commands = createCommands({ db, nowMs, ids, changed: (jobId) => told.push(jobId), acted: () => {} })
+  const commands = createCommands({ db, nowMs, ids, changed: (jobId) => changed.push(jobId), acted: () => {} })
   const { accountId } = commands.createAccount('a', 1000)
   const start = (idempotencyKey: string) => ({
     name: 'startGenerations' as const,
@@ -32,9 +32,9 @@ test('neighbours are written together, with what is replayed among them, and oth
     'created',
     'created',
   ])
-  expect(told).toEqual(jobs.map(({ jobId }) => jobId))
-  expect(jobIds.filter((jobId) => jobId !== null)).toEqual(told)
-  expect(answers[40]).toMatchObject({ outcome: 'replayed', job: { jobId: told[1], status: 'queued' } })
+  expect(changed).toEqual(jobs.map(({ jobId }) => jobId))
+  expect(jobIds.filter((jobId) => jobId !== null)).toEqual(changed)
+  expect(answers[40]).toMatchObject({ outcome: 'replayed', job: { jobId: changed[1], status: 'queued' } })
   expect(results[42]).toMatchObject({ outcome: 'done', account: { available: 1000 - 41 * 10 + 5 } })
   expect(db.prepare('SELECT available, held, job_count, queued_jobs FROM accounts').all()).toEqual([
     { available: 585, held: 420, job_count: 42, queued_jobs: 42 },

@@ -110,7 +110,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
     const url = await postgres.server().createDatabase()
     const original = await openStoreAt(folder.path)
     const { accountId, secret } = await fill(original)
-    const told = await tell(original, accountId)
+    const before = await tell(original, accountId)
     await original.close()
 
     {
@@ -126,7 +126,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
       })
     }
     const moved = await openPostgresStore({ url })
-    expect(await tell(moved, accountId)).toEqual(told)
+    expect(await tell(moved, accountId)).toEqual(before)
     await workOn(moved, accountId, secret)
     const after = await tell(moved, accountId)
     await moved.close()

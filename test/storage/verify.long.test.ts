@@ -11,13 +11,13 @@ async function problemsAfter(sql: string): Promise<readonly string[]> {
 }
 
 async function reportAfter(sql: string): Promise<LedgerReport> {
-  using place = createTestFolder()
+  using tampered = createTestFolder()
   {
-    await using store = await openStoreOf(place.folder)
+    await using store = await openStoreOf(tampered.folder)
     await makeJobs(store)
   }
-  await tamper(place.folder, sql)
-  await using store = await openStoreOf(place.folder)
+  await tamper(tampered.folder, sql)
+  await using store = await openStoreOf(tampered.folder)
   return await store.verifyLedger()
 }
 

@@ -16,7 +16,7 @@ async function openWithWebhook(path: string) {
   return { store, accountId, [Symbol.asyncDispose]: () => store.close() }
 }
 
-test('a review is told twice: as it was when it began, however late, and when it ended', async () => {
+test('a review is reported twice: as it was when it began, however late, and when it ended', async () => {
   using file = createTestFolder()
   await using opened = await openWithWebhook(file.path)
   const { store, accountId } = opened

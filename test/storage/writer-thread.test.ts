@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { ownThreads, startWriterThread } from '../../src/storage/sqlite/threads.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
-test('a thread that was started ahead of time opens the database that it is told', async () => {
+test('a thread that was started ahead of time opens the database that it is given', async () => {
   using file = createTestFolder()
   const writerThread = startWriterThread()
   await once(writerThread, 'online')

@@ -1,5 +1,5 @@
 // Sealed quotes: the id carries the whole quote under a MAC, so making one writes nothing and checking one reads nothing.
-// The account is only in the MAC: a quote opens for the account that asked for it and for no other.
+// The account is only in the MAC: a quote opens for the account that requested it and for no other.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 const prefix = 'quote_'

@@ -1,6 +1,6 @@
-// What is written at the end of a job: the resolution of its hold, and the account's new place in the queue. Pure.
+// What is written at the end of a job: the resolution of its hold, and the account's new position in the queue. Pure.
 import type { Asset } from '../files/asset.ts'
-import { leaveSlot, newQueue, type QueueShare } from '../jobs/fair-queue.ts'
+import { leavePosition, newQueue, type QueueShare } from '../jobs/fair-queue.ts'
 import { type Job, type JobError, mayFollow } from '../jobs/job.ts'
 import type { RunEnd } from '../jobs/run-end.ts'
 import { type Balance, isCredits, settle, type Settlement } from './ledger.ts'
@@ -57,6 +57,6 @@ export function decideSettlement(
     outputs: (succeeded && end.outputs) || null,
     error: succeeded ? null : end.error,
     spentRuns: !succeeded && end.spent ? 1 : 0,
-    finish: neverRan ? leaveSlot(share ?? newQueue, creditsHeld) : null,
+    finish: neverRan ? leavePosition(share ?? newQueue, creditsHeld) : null,
   }
 }

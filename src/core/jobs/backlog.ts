@@ -1,6 +1,6 @@
 // What waits in an installation, for its operators.
 
-/** What waits, whichever process is asked. */
+/** What waits, counted over all processes. */
 export interface Backlog {
   /** Models with jobs that a worker could take now: their number, and how long ago the first of them was queued. */
   readonly queued: readonly { readonly model: string; readonly jobs: number; readonly oldestMs: number }[]

@@ -1,4 +1,4 @@
-// Which queued jobs a claim takes: by priority, then fairly, with the places of the worker shared among accounts. A store looks
+// Which queued jobs a claim takes: by priority, then fairly, with the slots of the worker shared among accounts. A store looks
 // for candidates as this says, and claims what this chooses from them.
 import type { ClaimCommand } from '../store.ts'
 import { type Candidate, compareCandidates } from './fair-queue.ts'
@@ -25,7 +25,7 @@ export interface Look {
 export interface ClaimChoice {
   /** What to look for next; null when the claim is complete. */
   look(): Look | null
-  /** Chooses from what was found, at most as many of each model as were looked for. They are to be found no more. */
+  /** Chooses from what was found, at most as many of each model as were looked for. They are not found again. */
   choose(found: readonly QueuedCandidate[]): readonly QueuedCandidate[]
 }
 
@@ -33,7 +33,7 @@ export interface ClaimChoice {
 export function createClaimChoice({ room, limit, except = [], share }: ClaimCommand): ClaimChoice {
   const left = new Map(Object.entries(room))
   const held = new Map(Object.entries(share?.held ?? {}))
-  const full = [...held].flatMap(([account, places]) => (share && places >= share.most ? [account] : []))
+  const full = [...held].flatMap(([account, slots]) => (share && slots >= share.most ? [account] : []))
   // First the accounts below their share, then all of them.
   const rounds = [
     ...(share ? [{ most: share.most, out: new Set([...except, ...full]) }] : []),

@@ -30,16 +30,16 @@ export function queueCost(credits: number): number {
 }
 
 /**
- * The place of a new job: behind the account's own jobs, and never before the queue's virtual time.
+ * The position of a new job: behind the account's own jobs, and never before the queue's virtual time.
  * The key is the virtual time at which the job begins, not ends, so the first job of an account is next whatever it costs.
  */
-export function takeSlot({ virtualTime, finish }: QueueShare, credits: number): { key: number; finish: number } {
+export function takePosition({ virtualTime, finish }: QueueShare, credits: number): { key: number; finish: number } {
   const key = Math.max(virtualTime, finish)
   return { key, finish: key + queueCost(credits) }
 }
 
 /** Virtual end of the account's last job after a job that never ran was removed: only served jobs count. */
-export function leaveSlot({ virtualTime, finish }: QueueShare, credits: number): number {
+export function leavePosition({ virtualTime, finish }: QueueShare, credits: number): number {
   return Math.max(virtualTime, finish - queueCost(credits))
 }
 

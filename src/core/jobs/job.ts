@@ -80,7 +80,7 @@ export interface Job {
   readonly servedBy: string | null
   /** Number of the last change, growing from 1 within the job. */
   readonly sequence: number
-  /** Place in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */
+  /** Position in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */
   readonly queuePosition: number | null
 }
 

@@ -2,7 +2,7 @@
 // writes what this says. docs/contract.md, section 1.
 import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
 import type { StartCommand, StartOutcome } from '../store.ts'
-import { newQueue, type QueueShare, takeSlot } from './fair-queue.ts'
+import { newQueue, type QueueShare, takePosition } from './fair-queue.ts'
 
 /** What a store has to load; `Earlier` and `Account` are its rows. */
 export interface StartState<Earlier, Account> {
@@ -45,7 +45,7 @@ export function decideStart<Earlier, Account extends Balance & { readonly queued
   if (account.queuedJobs >= maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
   const posting = hold(account, credits)
   if (posting === null) return { outcome: 'no_credits', available: account.available }
-  const { key: fair, finish } = takeSlot(share ?? newQueue, credits)
+  const { key: fair, finish } = takePosition(share ?? newQueue, credits)
   return {
     outcome: 'created',
     account,

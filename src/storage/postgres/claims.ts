@@ -10,17 +10,17 @@ import { endRun, endRuns, type JobEnd, lockJobs, lockRuns } from './run-ends.ts'
 import { learnLate, recordRun } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-// Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a place.
+// Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a free slot.
 const maxLooked = 1000
 const queue = `FROM jobs WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > (SELECT now_ms(:held)))
   AND number <> ALL(:chosen::bigint[])`
 const inOrder = 'ORDER BY priority DESC, fair, number'
 const candidate = 'number, priority, fair AS key, account_id AS account'
 const others = 'account_id <> ALL(:except::text[])'
-const next = `SELECT ${candidate} ${queue} ${inOrder} LIMIT :places`
-const nextOfOthers = `SELECT ${candidate} ${queue} AND ${others} ${inOrder} LIMIT :places`
+const next = `SELECT ${candidate} ${queue} ${inOrder} LIMIT :most`
+const nextOfOthers = `SELECT ${candidate} ${queue} AND ${others} ${inOrder} LIMIT :most`
 const soonOfOthers = `SELECT ${candidate} FROM (SELECT number, priority, fair, account_id ${queue} ${inOrder} LIMIT ${maxLooked}) AS first
-  WHERE ${others} ${inOrder} LIMIT :places`
+  WHERE ${others} ${inOrder} LIMIT :most`
 
 type Found = Omit<QueuedCandidate, 'model' | 'virtualTime'>
 
@@ -59,10 +59,10 @@ async function findCandidates(
 ): Promise<(Found & { model: string })[]> {
   const sql = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
   const finding = [...room].map(async ([model, wanted]) => {
-    const places = Math.min(wanted, limit)
-    if (places <= 0) return []
+    const most = Math.min(wanted, limit)
+    if (most <= 0) return []
     const numbers = chosen.flatMap((one) => (one.model === model ? [one.number] : []))
-    const rows = await tx.rows<Found>(sql, { model, places, except: [...except], chosen: numbers })
+    const rows = await tx.rows<Found>(sql, { model, most, except: [...except], chosen: numbers })
     return rows.map((row) => ({ ...row, model }))
   })
   return (await Promise.all(finding)).flat()

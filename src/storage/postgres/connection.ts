@@ -42,7 +42,7 @@ const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET 
   SELECT set_config('synchronous_commit', 'on', TRUE) WHERE current_setting('synchronous_commit') = 'off'`
 
 /**
- * A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. Numbers
+ * A row that a transaction marks as its last act, so that its commit can be checked afterwards; one transaction uses it at a time. Numbers
  * of transactions are even. An odd one says that the transaction before it was given up: its mark, if that comes late, is no number,
  * and nothing of it is committed.
  */
@@ -83,8 +83,8 @@ export interface Database {
   transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
   /** The time of the server, as far as this process knows it. */
   nowMs(): number
-  /** Hears of the time of the server; transactions do by themselves. @param askedMs when it was asked for, of `performance.now()` */
-  hear(serverMs: number, askedMs: number): void
+  /** Learns the time of the server; transactions do this themselves. @param requestedMs when it was requested, of `performance.now()` */
+  learnTime(serverMs: number, requestedMs: number): void
   /** Why the last command found no server that takes changes; null when one has changed something since. */
   trouble(): StorageError | null
   close(): Promise<void>
@@ -112,7 +112,7 @@ export function toClientConfig(url: string): ClientConfig {
 }
 
 /**
- * Opens a pool; it connects when something is asked.
+ * Opens a pool; it connects at the first statement.
  * @param heldMs the time of a test; null for that of the server
  */
 export function openDatabase(url: string, connections: number, heldMs: () => number | null): Database {
@@ -126,10 +126,10 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
   const pool = new Pool(config)
   /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is known. */
   let originMs: number | null = null
-  function hear(serverMs: number, askedMs: number): void {
+  function learnTime(serverMs: number, requestedMs: number): void {
     // The server read its clock between the request and the answer, however late that came; an origin that disagrees is
     // of a clock that was set since, or that runs differently.
-    const [earliest, latest] = [serverMs - performance.now(), serverMs - askedMs]
+    const [earliest, latest] = [serverMs - performance.now(), serverMs - requestedMs]
     originMs = originMs === null ? earliest : Math.min(Math.max(originMs, earliest), latest)
   }
   let trouble: StorageError | null = null
@@ -193,10 +193,10 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     slot.n += 2
     const held = heldMs()
     const client = await connect()
-    const askedMs = performance.now()
+    const requestedMs = performance.now()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
     const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
-    head.then(({ rows: [row] }) => hear((row as { now: number }).now, askedMs)).catch(() => {})
+    head.then(({ rows: [row] }) => learnTime((row as { now: number }).now, requestedMs)).catch(() => {})
     /** What failed first; every later statement only says that the transaction has failed. */
     let failed: unknown = null
     const ask = (sql: string, values?: Values): Promise<QueryResult> => {
@@ -243,7 +243,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     row: async (sql, values) => (await rows(sql, values))[0] as never,
     transact: (work) => repeat(() => attempt(work)),
     nowMs: () => heldMs() ?? (originMs === null ? Date.now() : Math.round(originMs + performance.now())),
-    hear,
+    learnTime,
     trouble: () => trouble,
     close: () => pool.end(),
   }

@@ -22,32 +22,32 @@ import { type Candidate, mostListMs, pieceBounds, searchIn, type SearchReads, se
 import type { Database, Transaction } from './connection.ts'
 import { countOf, ofAccount, readPage } from './pages.ts'
 
-/** A row with its place in the queue, if it has one. */
-export type PlacedRow = JobRow & { readonly queuePosition: number | null }
+/** A row with its position in the queue, if it has one. */
+export type PositionedRow = JobRow & { readonly queuePosition: number | null }
 
 // For one row, or a few.
 const position = "CASE WHEN status = 'queued' THEN (SELECT nth FROM queue_places(ARRAY[jobs.number])) END"
-/** The columns of a `PlacedRow`. */
-export const placedColumns = `${jobColumns}, ${position} AS queuePosition`
+/** The columns of a `PositionedRow`. */
+export const positionedColumns = `${jobColumns}, ${position} AS queuePosition`
 
-/** Adds the places to rows that are few: those of a model share one walk along its queue. @param rows selects `number` and `status` too */
-function withSlots(rows: string): string {
+/** Adds the positions to rows that are few: those of a model share one walk along its queue. @param rows selects `number` and `status` too */
+function withPositions(rows: string): string {
   return `WITH read AS (${rows}) SELECT read.*, nth AS queuePosition FROM read
     LEFT JOIN queue_places(ARRAY(SELECT number FROM read WHERE status = 'queued')) USING (number)`
 }
 
-/** The record of a row with its place. */
-export function toPlaced(row: PlacedRow): Job {
+/** The record of a row with its position. */
+export function toPositioned(row: PositionedRow): Job {
   return toJob(row, row.queuePosition)
 }
 
-/** Reads the places of queued jobs; others are missing. */
+/** Reads the positions of queued jobs; others are missing. */
 export async function readPositions(
   db: Pick<Transaction, 'rows'>,
   jobIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const sql = "SELECT job_id AS jobId, number, status FROM jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'"
-  const rows = await db.rows<{ jobId: string; queuePosition: number }>(withSlots(sql), { jobIds })
+  const rows = await db.rows<{ jobId: string; queuePosition: number }>(withPositions(sql), { jobIds })
   return new Map(rows.map(({ jobId, queuePosition }) => [jobId, queuePosition]))
 }
 
@@ -55,15 +55,15 @@ export async function readPositions(
 export function createJobReads(db: Database) {
   return {
     async getJob(accountId: string | null, jobId: string): Promise<Job | null> {
-      const row = await db.row<PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE job_id = :jobId`, { jobId })
-      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPlaced(row)
+      const row = await db.row<PositionedRow>(`SELECT ${positionedColumns} FROM jobs WHERE job_id = :jobId`, { jobId })
+      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPositioned(row)
     },
     async findStartedJob(accountId: string, idempotencyKey: string): Promise<StartedJob | null> {
-      const row = await db.row<PlacedRow & { requestDigest: Buffer }>(
-        `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = :accountId AND idempotency_key = :idempotencyKey`,
+      const row = await db.row<PositionedRow & { requestDigest: Buffer }>(
+        `SELECT ${positionedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = :accountId AND idempotency_key = :idempotencyKey`,
         { accountId, idempotencyKey },
       )
-      return row === undefined ? null : { job: toPlaced(row), requestDigest: row.requestDigest }
+      return row === undefined ? null : { job: toPositioned(row), requestDigest: row.requestDigest }
     },
     async getInput(jobId: string): Promise<JsonObject | null> {
       const sql = 'SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
@@ -83,7 +83,7 @@ export function createJobReads(db: Database) {
       return new Map(rows.map(({ jobId, sequence }) => [jobId, sequence]))
     },
     async inspectJob(jobId: string): Promise<OperatorJob | null> {
-      const row = await db.row<InspectedRow & PlacedRow>(
+      const row = await db.row<InspectedRow & PositionedRow>(
         `SELECT ${inspectedColumns}, ${position} AS queuePosition FROM jobs WHERE job_id = :jobId`,
         { jobId },
       )
@@ -92,7 +92,7 @@ export function createJobReads(db: Database) {
         `SELECT ${upstreamColumns} FROM upstream_runs WHERE job_number = :number ORDER BY n`,
         { number: row.number },
       )
-      return toOperatorJob(row, toPlaced(row), runs.map(toUpstreamRun))
+      return toOperatorJob(row, toPositioned(row), runs.map(toUpstreamRun))
     },
     listJobs: (filter: JobFilter) => listJobs(db, filter),
     searches: createSearchReads(db),
@@ -121,16 +121,16 @@ function createSearchReads(db: Database): SearchReads {
   return {
     async readPiece(filter, before) {
       // Inputs may be large: no more of them are sent than are looked at.
-      const sql = `SELECT number, place, input FROM (
-          SELECT *, sum(coalesce(length(input), 0)) OVER (ORDER BY place DESC) - coalesce(length(input), 0) AS earlier
+      const sql = `SELECT number, position, input FROM (
+          SELECT *, sum(coalesce(length(input), 0)) OVER (ORDER BY position DESC) - coalesce(length(input), 0) AS earlier
           FROM (${selectCandidates(filter)}) AS candidate
-        ) AS candidate WHERE earlier < ${pieceBounds.characters} ORDER BY place DESC`
+        ) AS candidate WHERE earlier < ${pieceBounds.characters} ORDER BY position DESC`
       return searchIn(await db.rows<Candidate>(sql, { ...filter, before }, mostListMs), filter.search)
     },
     async listByNumber(numbers) {
       const sql = `SELECT ${jobColumns}, number FROM jobs WHERE number = ANY(:numbers)`
-      const rows = await db.rows<PlacedRow>(`${withSlots(sql)} ORDER BY number DESC`, { numbers })
-      return rows.map(toPlaced)
+      const rows = await db.rows<PositionedRow>(`${withPositions(sql)} ORDER BY number DESC`, { numbers })
+      return rows.map(toPositioned)
     },
   }
 }
@@ -163,11 +163,11 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
-  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withSlots }
+  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPositions }
   const values = { ...filter, skipped: filter.offset }
   const where = [...which, ...inState, ...from]
-  const { items, total } = await readPage<PlacedRow>(db, listing, where, values, page, count())
-  return { items: items.map(toPlaced), total }
+  const { items, total } = await readPage<PositionedRow>(db, listing, where, values, page, count())
+  return { items: items.map(toPositioned), total }
 }
 
 function countAll(accountId: string | null, withDeleted: boolean): string {

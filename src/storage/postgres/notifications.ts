@@ -13,7 +13,7 @@ const reconnectMs = 1000
 const askMs = 5000
 const answerMs = 3000
 // PostgreSQL takes less than 8000 bytes; an id with its mark and a comma take 32.
-const mostTold = 240
+const mostNotified = 240
 // Marks a job that came into the queue.
 const queuedMark = '+'
 // A pooler of transactions takes LISTEN without a word, and nothing ever comes.
@@ -23,8 +23,8 @@ const proofMs = 3000
 export interface Notifications {
   readonly listeners: Set<NotificationListener>
   readonly actListeners: Set<(entry: AuditEntry) => void>
-  /** Tells what a transaction has changed, once it is durable. */
-  tell(jobs: readonly JobNotification[], acts: readonly AuditEntry[]): void
+  /** Publishes what a transaction has changed, once it is durable. */
+  publish(jobs: readonly JobNotification[], acts: readonly AuditEntry[]): void
   close(): Promise<void>
 }
 
@@ -40,13 +40,13 @@ export async function openNotifications(
   name: string,
 ): Promise<Notifications> {
   const listeners = new Set<NotificationListener>()
-  const tellHere: NotificationListener = (jobs) => {
+  const publishHere: NotificationListener = (jobs) => {
     for (const listener of listeners) listener(jobs)
   }
   const notify = async (ids: string): Promise<void> => {
     await db.rows('SELECT pg_notify(:channel, :payload)', { channel, payload: `${name} ${ids}` })
   }
-  const ear = listenUrl === null ? null : await listen(listenUrl, name, tellHere, () => notify(''))
+  const subscription = listenUrl === null ? null : await listen(listenUrl, name, publishHere, () => notify(''))
   const actListeners = new Set<(entry: AuditEntry) => void>()
   /** Jobs that changed, and whether they came into the queue. */
   let gathered = new Map<string, boolean>()
@@ -57,18 +57,18 @@ export async function openNotifications(
   function send(): void {
     timer = undefined
     if (gathered.size === 0) return
-    const told = gathered.size > mostTold ? [] : [...gathered]
+    const changed = gathered.size > mostNotified ? [] : [...gathered]
     gathered = new Map()
-    sending = notify(told.map(([jobId, queued]) => (queued ? queuedMark : '') + jobId).join(',')).catch(() => {})
+    sending = notify(changed.map(([jobId, queued]) => (queued ? queuedMark : '') + jobId).join(',')).catch(() => {})
     timer = setTimeout(send, gatherMs)
   }
 
   return {
     listeners,
     actListeners,
-    tell(jobs, acts) {
+    publish(jobs, acts) {
       if (jobs.length > 0) {
-        tellHere(jobs)
+        publishHere(jobs)
         for (const { jobId, queued } of jobs) gathered.set(jobId, queued || gathered.get(jobId) === true)
         if (timer === undefined) send()
       }
@@ -78,7 +78,7 @@ export async function openNotifications(
       clearTimeout(timer)
       send()
       clearTimeout(timer)
-      await Promise.all([sending, ear?.close()])
+      await Promise.all([sending, subscription?.close()])
     },
   }
 }
@@ -88,7 +88,7 @@ async function listen(url: string, name: string, tell: NotificationListener, rin
   let closed = false
   let client: Client
   let timer: NodeJS.Timeout | undefined
-  const heard = Promise.withResolvers<boolean>()
+  const received = Promise.withResolvers<boolean>()
 
   async function connect(): Promise<void> {
     const mine = new Client({ ...toClientConfig(url), query_timeout: answerMs })
@@ -106,7 +106,7 @@ async function listen(url: string, name: string, tell: NotificationListener, rin
     mine.on('end', again)
     mine.on('notification', ({ payload = '' }) => {
       const [from, ids = ''] = payload.split(' ')
-      if (from === name) return heard.resolve(true)
+      if (from === name) return received.resolve(true)
       tell(ids === '' ? null : ids.split(',').map(toNotification))
     })
     try {
@@ -129,10 +129,10 @@ async function listen(url: string, name: string, tell: NotificationListener, rin
   }
 
   await connect()
-  const late = setTimeout(() => heard.resolve(false), proofMs)
+  const late = setTimeout(() => received.resolve(false), proofMs)
   try {
     await ring()
-    if (await heard.promise) return { close }
+    if (await received.promise) return { close }
   } finally {
     clearTimeout(late)
   }
@@ -142,9 +142,9 @@ async function listen(url: string, name: string, tell: NotificationListener, rin
   )
 }
 
-function toNotification(told: string): JobNotification {
-  const queued = told.startsWith(queuedMark)
-  return { jobId: queued ? told.slice(queuedMark.length) : told, job: null, queued }
+function toNotification(entry: string): JobNotification {
+  const queued = entry.startsWith(queuedMark)
+  return { jobId: queued ? entry.slice(queuedMark.length) : entry, job: null, queued }
 }
 
 /** The method is missing from the types of the driver. */

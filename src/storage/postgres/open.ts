@@ -27,7 +27,7 @@ import { answerPendingWork, claimPendingWork } from './pending-work.ts'
 import { createProviderStore } from './providers.ts'
 import { takeTokens } from './rates.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './retention.ts'
-import { type StartAnswer, startGenerations, withSlot } from './starts.ts'
+import { type StartAnswer, startGenerations, withPosition } from './starts.ts'
 import { endLeases, findSweepSteps } from './sweeps.ts'
 import { runTogether } from './together.ts'
 import { createUpload, createUploadReads, deleteUpload } from './uploads.ts'
@@ -237,7 +237,7 @@ function createCommands(db: Database, notifications: Notifications, options: Pos
       })
       return { result, changed, acted }
     })
-    notifications.tell(changed, acted)
+    notifications.publish(changed, acted)
     return result
   }
   async function track<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -284,13 +284,13 @@ function createCommands(db: Database, notifications: Notifications, options: Pos
 }
 
 async function startAll(db: Database, run: Submit, starts: readonly StartCommand[]): Promise<readonly StartAnswer[]> {
-  const { answers, places } = await run((tx) => startGenerations(tx, starts))
+  const { answers, positions } = await run((tx) => startGenerations(tx, starts))
   // They came with the commit, unless its answer was lost.
-  const known = await places.catch(() => {
+  const known = await positions.catch(() => {
     const jobIds = answers.flatMap((answer) => ('job' in answer ? [answer.job.jobId] : []))
     return readPositions(db, jobIds)
   })
-  return answers.map((answer) => withSlot(answer, known))
+  return answers.map((answer) => withPosition(answer, known))
 }
 
 /** Only a process that may lead writes; the others read. */

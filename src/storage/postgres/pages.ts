@@ -33,8 +33,8 @@ export async function readPage<Row extends object>(
   // One statement, so that page and total are of the same moment; the row of the total comes even if the page is empty.
   const read = db.rows<Row & { total: number; present: boolean | null }>(
     `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (${extend(
-      `SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
-    )}) AS page ON TRUE ORDER BY page.place DESC`,
+      `SELECT ${columns}, ${order} AS position, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
+    )}) AS page ON TRUE ORDER BY page.position DESC`,
     { ...values, limit, offset },
     mostListMs,
   )
@@ -60,6 +60,6 @@ function toWhere(where: readonly string[]): string {
 }
 
 function withoutExtras(row: Record<string, unknown>): Record<string, unknown> {
-  const { place: _, present: __, total: ___, ...own } = row
+  const { position: _, present: __, total: ___, ...own } = row
   return own
 }

@@ -40,11 +40,11 @@ async function enterProvider(
   if (concurrency !== null) {
     const of = { provider, jobId, until: now + longestMs, now }
     tx.send('DELETE FROM provider_places WHERE provider = :provider AND until <= :now', of)
-    const taken = await tx.row<{ places: number }>(
-      'SELECT count(*) AS places FROM provider_places WHERE provider = :provider AND job_id <> :jobId',
+    const taken = await tx.row<{ slots: number }>(
+      'SELECT count(*) AS slots FROM provider_places WHERE provider = :provider AND job_id <> :jobId',
       of,
     )
-    if ((taken?.places ?? 0) >= concurrency) return slotWaitMs
+    if ((taken?.slots ?? 0) >= concurrency) return slotWaitMs
     tx.send(
       `INSERT INTO provider_places (provider, job_id, until) VALUES (:provider, :jobId, :until)
        ON CONFLICT (provider, job_id) DO UPDATE SET until = excluded.until`,

@@ -5,7 +5,7 @@ import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
 import type { RunEnd } from '../../core/jobs/run-end.ts'
 import { jobColumns, type JobState, selectStates } from '../job-rows.ts'
-import { placedColumns, type PlacedRow, toPlaced } from './jobs.ts'
+import { positionedColumns, type PositionedRow, toPositioned } from './jobs.ts'
 import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { dropPendingWork, learnLate, oweCancel, oweReconcile } from './upstream.ts'
 import type { Writing } from './writing.ts'
@@ -17,7 +17,7 @@ export interface Found {
   readonly afterLoss: AfterLoss
 }
 
-/** Jobs with their accounts and places in the queue: all that changes with them, in the order in which they were asked for. */
+/** Jobs with their accounts and positions in the queue: all that changes with them, in the order in which they were asked for. */
 export interface LockedJobs {
   readonly jobs: ReadonlyMap<string, JobState>
   readonly accounts: LockedAccounts
@@ -83,7 +83,7 @@ export async function lockJobs(
   return { ...locked, shares }
 }
 
-/** The same for jobs that have left the queue, where they have no place. */
+/** The same for jobs that have left the queue, where they have no position. */
 export async function lockRuns(
   tx: Pick<Writing, 'rows'>,
   jobIds: readonly string[],
@@ -115,7 +115,7 @@ export async function endRuns(
   nowMs: number,
 ): Promise<readonly Job[]> {
   const settled: Settled[] = []
-  const moving: Promise<PlacedRow | undefined>[] = []
+  const moving: Promise<PositionedRow | undefined>[] = []
   for (const { job, end, found } of ends) {
     if (end.status === 'queued') moving.push(requeue(tx, job.number, end, found))
     else if (end.status === 'needs_review') moving.push(review(tx, job.number, end, nowMs))
@@ -131,8 +131,8 @@ export async function endRuns(
   return ends.map(({ job: { jobId } }) => {
     const row = rows.get(jobId)
     if (row === undefined) throw new Error(`job ${jobId} vanished`)
-    const job = toPlaced(row)
-    // Its place changes without a word.
+    const job = toPositioned(row)
+    // Later jobs change its position without a notification, so none carries the record.
     if (job.status === 'queued') tx.queued(job.jobId)
     else tx.changed(job.jobId, job)
     return job
@@ -158,7 +158,7 @@ function requeue(
   number: number,
   { spent, availableAtMs }: Extract<RunEnd, { status: 'queued' }>,
   found?: Found,
-): Promise<PlacedRow | undefined> {
+): Promise<PositionedRow | undefined> {
   const { checkpoint, afterLoss } = found ?? { checkpoint: null, afterLoss: null }
   dropPendingWork(tx, number)
   tx.send(
@@ -168,7 +168,7 @@ function requeue(
      WHERE number = :number`,
     { number, spent: spent ? 1 : 0, availableAtMs, checkpoint, afterLoss },
   )
-  return tx.row<PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE number = :number`, { number })
+  return tx.row<PositionedRow>(`SELECT ${positionedColumns} FROM jobs WHERE number = :number`, { number })
 }
 
 function review(
@@ -176,9 +176,9 @@ function review(
   number: number,
   { error, outputs }: Extract<RunEnd, { status: 'needs_review' }>,
   nowMs: number,
-): Promise<PlacedRow | undefined> {
+): Promise<PositionedRow | undefined> {
   if (!outputs) oweReconcile(tx, number, nowMs)
-  return tx.row<PlacedRow>(
+  return tx.row<PositionedRow>(
     `UPDATE jobs SET status = 'needs_review', finished_at = greatest(:nowMs, started_at), error = :error, outputs = coalesce(:outputs, outputs),
        after_loss = 'never', worker = NULL, lease_until = NULL, preview_key = NULL, sequence = sequence + 1
      WHERE number = :number RETURNING ${jobColumns}, NULL AS queuePosition`,
@@ -213,10 +213,10 @@ async function writeSettled(
   { accounts }: LockedJobs,
   settled: readonly Settled[],
   nowMs: number,
-): Promise<readonly PlacedRow[]> {
+): Promise<readonly PositionedRow[]> {
   if (settled.length === 0) return []
   const of = <Value>(read: (writes: SettlementWrites) => Value): Value[] => settled.map(({ writes }) => read(writes))
-  const rows = tx.rows<PlacedRow>(
+  const rows = tx.rows<PositionedRow>(
     `UPDATE jobs SET status = e.new_status, progress = e.new_progress, credits_charged = e.charged, credits_released = e.released,
        outputs = coalesce(e.new_outputs, outputs), error = e.new_error, finished_at = e.ended_at, lost_runs = lost_runs + e.spent, checkpoint = NULL,
        preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1

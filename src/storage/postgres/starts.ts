@@ -5,12 +5,12 @@ import type { Job } from '../../core/jobs/job.ts'
 import { decideStart, type StartWrites } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { toStartedJob, toStartTexts } from '../job-rows.ts'
-import { placedColumns, type PlacedRow, readPositions, toPlaced } from './jobs.ts'
+import { positionedColumns, type PositionedRow, readPositions, toPositioned } from './jobs.ts'
 import { lockAccounts, post } from './ledger.ts'
 import { readShares, shareOf, writeShares } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
-type Earlier = PlacedRow & { readonly idempotencyKey: string; readonly requestDigest: Buffer }
+type Earlier = PositionedRow & { readonly idempotencyKey: string; readonly requestDigest: Buffer }
 type Started = {
   readonly job: Job
   readonly command: StartCommand
@@ -22,23 +22,23 @@ type Started = {
 /** The outcome of a start; a wrong command has an error of its own. */
 export type StartAnswer = StartOutcome | Error
 
-/** Starts generations, in order. The places of new jobs arrive with the commit. */
+/** Starts generations, in order. The positions of new jobs arrive with the commit. */
 export async function startGenerations(
   tx: Writing,
   commands: readonly StartCommand[],
-): Promise<{ readonly answers: readonly StartAnswer[]; readonly places: Promise<ReadonlyMap<string, number>> }> {
+): Promise<{ readonly answers: readonly StartAnswer[]; readonly positions: Promise<ReadonlyMap<string, number>> }> {
   const accountIds = commands.map(({ accountId }) => accountId)
   const models = commands.map(({ model }) => model)
   const keys = commands.map(({ idempotencyKey }) => idempotencyKey)
-  const asked = { accountIds, models, keys }
+  const values = { accountIds, models, keys }
   const [accounts, earlier, shares, numbers, nowMs] = await Promise.all([
     lockAccounts(tx, 'account_id = ANY(:accountIds)', { accountIds }),
     tx.rows<Earlier>(
-      `SELECT ${placedColumns}, idempotency_key AS idempotencyKey, request_digest AS requestDigest FROM jobs
+      `SELECT ${positionedColumns}, idempotency_key AS idempotencyKey, request_digest AS requestDigest FROM jobs
        WHERE (account_id, idempotency_key) IN (SELECT * FROM unnest(:accountIds::text[], :keys::text[]))`,
-      asked,
+      values,
     ),
-    readShares(tx, 'unnest(:models::text[], :accountIds::text[]) AS u (model, account_id)', asked),
+    readShares(tx, 'unnest(:models::text[], :accountIds::text[]) AS u (model, account_id)', values),
     tx.rows<{ number: number }>("SELECT nextval('job_numbers') AS number FROM generate_series(1, :count)", {
       count: commands.length,
     }),
@@ -52,7 +52,7 @@ export async function startGenerations(
     const name = JSON.stringify([accountId, idempotencyKey])
     const [row, mine] = [known.get(name), started.get(name)]
     const before = row?.requestDigest ?? mine?.command.requestDigest
-    const job = row ? toPlaced(row) : mine?.job
+    const job = row ? toPositioned(row) : mine?.job
     const state = {
       earlier: job && before ? { job, same: before.equals(requestDigest) } : null,
       account: accounts.get(accountId) ?? null,
@@ -78,22 +78,22 @@ export async function startGenerations(
   // Balances and counts are changed as the starts are decided, entries are numbered as they are written.
   const answers = commands.map((command, index) => orError(() => startOne(command, numbers[index]?.number ?? 0)))
   const made = [...started.values()]
-  if (made.length === 0) return { answers, places: noSlots }
+  if (made.length === 0) return { answers, positions: noPositions }
   write(tx, made, accounts, shares, nowMs)
   const jobIds = made.map(({ job }) => job.jobId)
-  const places = readPositions(tx, jobIds)
+  const positions = readPositions(tx, jobIds)
   // Nobody waits for them when the transaction fails.
-  places.catch(() => {})
-  return { answers, places }
+  positions.catch(() => {})
+  return { answers, positions }
 }
 
-const noSlots = Promise.resolve(new Map<string, number>())
+const noPositions = Promise.resolve(new Map<string, number>())
 
-/** The job of an outcome with its place; the last one when it is not known. */
-export function withSlot(answer: StartAnswer, places: ReadonlyMap<string, number>): StartAnswer {
+/** The job of an outcome with its position; the last one when it is not known. */
+export function withPosition(answer: StartAnswer, positions: ReadonlyMap<string, number>): StartAnswer {
   if (answer instanceof Error || !('job' in answer) || answer.job.queuePosition !== null) return answer
   if (answer.job.status !== 'queued') return answer
-  return { ...answer, job: { ...answer.job, queuePosition: places.get(answer.job.jobId) ?? lastQueuePosition } }
+  return { ...answer, job: { ...answer.job, queuePosition: positions.get(answer.job.jobId) ?? lastQueuePosition } }
 }
 
 function orError(start: () => StartAnswer): StartAnswer {

@@ -33,7 +33,7 @@ export type SweepStep = (tx: Writing, command: SweepCommand) => Promise<SweepOut
 
 /** Finds the steps that have something to do. It runs every second, and mostly there is nothing to write. */
 export async function findSweepSteps(
-  db: Pick<Database, 'row' | 'hear'>,
+  db: Pick<Database, 'row' | 'learnTime'>,
   { leaseMs, reviewMs }: SweepTerms,
 ): Promise<SweepStep[]> {
   const exists = (found: readonly string[]): string =>
@@ -42,9 +42,9 @@ export async function findSweepSteps(
       .join(' OR ')
   const columns = Object.entries(steps).map(([step, { found }]) => `${exists(found)} AS ${step}`)
   const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT (SELECT now FROM t) AS now, ${columns.join(', ')}`
-  const askedMs = performance.now()
+  const requestedMs = performance.now()
   const found = await db.row<{ now: number } & Record<string, unknown>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
-  if (found) db.hear(found.now, askedMs)
+  if (found) db.learnTime(found.now, requestedMs)
   return Object.entries(steps).flatMap(([step, { sweep }]) => (found?.[step] === true ? [sweep] : []))
 }
 

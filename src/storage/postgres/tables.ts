@@ -53,9 +53,9 @@ export async function createPostgresTables(url: string): Promise<TableTarget> {
     async write(table, columns, rows) {
       const types = await readTypes(client, table)
       const lists = columns.map((_, index) => rows.map((row) => row[index] ?? null))
-      const places = columns.map((column, index) => `$${index + 1}::${types.get(column)}[]`).join(', ')
+      const parameters = columns.map((column, index) => `$${index + 1}::${types.get(column)}[]`).join(', ')
       await client.query(
-        `INSERT INTO ${table} (${columns.join(', ')}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${places})`,
+        `INSERT INTO ${table} (${columns.join(', ')}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${parameters})`,
         lists,
       )
     },

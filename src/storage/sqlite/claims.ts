@@ -12,7 +12,7 @@ import { createRunEnds } from './run-ends.ts'
 import { createPendingWork, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-// Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a place.
+// Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a free slot.
 const maxLooked = 1000
 
 /** A claimed job in the form that crosses threads; input, checkpoint and price are JSON. */
@@ -62,11 +62,11 @@ type ClaimRow = JobRow &
 function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
   const createNext = (from: string) =>
     db.prepare<
-      { model: string; nowMs: number; places: number; except?: string },
+      { model: string; nowMs: number; limit: number; except?: string },
       Omit<QueuedCandidate, 'virtualTime' | 'model'>
     >(
       `SELECT number, priority, fair AS key, account_id AS account FROM ${from}
-       ORDER BY priority DESC, fair, number LIMIT :places`,
+       ORDER BY priority DESC, fair, number LIMIT :limit`,
     )
   const queue = `jobs WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > :nowMs)`
   const others = 'account_id NOT IN (SELECT value FROM json_each(:except))'
@@ -79,7 +79,7 @@ function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
     const names = except.size === 0 ? {} : { except: JSON.stringify([...except]) }
     const find = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
     return [...room].flatMap(([model, wanted]) => {
-      const found = find.all({ model, nowMs: nowMs(), places: Math.max(0, Math.min(wanted, limit)), ...names })
+      const found = find.all({ model, nowMs: nowMs(), limit: Math.max(0, Math.min(wanted, limit)), ...names })
       if (found.length === 0) return []
       const virtualTime = shares.virtualTime(model)
       return found.map((job): QueuedCandidate => ({ ...job, model, virtualTime }))

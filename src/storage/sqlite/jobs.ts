@@ -11,9 +11,9 @@ import {
   isWhole,
   type JobState,
   orderOf,
-  type Place,
-  placedColumns,
-  type PlacedRow,
+  type QueueKey,
+  queueColumns,
+  type QueueRow,
   selectStates,
   toJob,
   toOperatorJob,
@@ -32,9 +32,9 @@ export function createJobFinder(db: Connection): (jobId: string) => JobState | n
 
 /** Creates the reads of jobs. */
 export function createJobReads(db: Connection, nowMs: () => number) {
-  const find = db.prepare<[string], PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE job_id = ?`)
-  const findStarted = db.prepare<[string, string], PlacedRow & { requestDigest: Buffer }>(
-    `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
+  const find = db.prepare<[string], QueueRow>(`SELECT ${queueColumns} FROM jobs WHERE job_id = ?`)
+  const findStarted = db.prepare<[string, string], QueueRow & { requestDigest: Buffer }>(
+    `SELECT ${queueColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
   )
   const sequences = db
     .prepare<[string], [string, number]>(
@@ -51,19 +51,19 @@ export function createJobReads(db: Connection, nowMs: () => number) {
     )
     .raw()
   const findPosition = createPositionFinder(db)
-  const toPlaced = (row: PlacedRow): Job => toJob(row, row.status === 'queued' ? findPosition(row) : null)
+  const toPositioned = (row: QueueRow): Job => toJob(row, row.status === 'queued' ? findPosition(row) : null)
 
   return {
     getJob(accountId: string | null, jobId: string): Job | null {
       const row = find.get(jobId)
-      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPlaced(row)
+      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPositioned(row)
     },
     findStartedJob(accountId: string, idempotencyKey: string): StartedJob | null {
       const row = findStarted.get(accountId, idempotencyKey)
-      return row === undefined ? null : { job: toPlaced(row), requestDigest: row.requestDigest }
+      return row === undefined ? null : { job: toPositioned(row), requestDigest: row.requestDigest }
     },
     /** Adds the queue position to a record from the writer; the row is read again only if needed. */
-    place(job: Job, known?: Place): Job {
+    withPosition(job: Job, known?: QueueKey): Job {
       if (job.status !== 'queued') return job
       if (known) return { ...job, queuePosition: findPosition(known) }
       const row = find.get(job.jobId)
@@ -81,25 +81,25 @@ export function createJobReads(db: Connection, nowMs: () => number) {
     readSequences: (jobIds: readonly string[]): ReadonlyMap<string, number> =>
       new Map(sequences.all(JSON.stringify(jobIds))),
     measureBacklog: (): Backlog => toBacklog(db.prepare<[], BacklogRow>(selectBacklog).all(), nowMs()),
-    inspectJob: createInspector(db, toPlaced),
-    listJobs: createJobLister(db, toPlaced),
-    ...createSearchReads(db, toPlaced),
+    inspectJob: createInspector(db, toPositioned),
+    listJobs: createJobLister(db, toPositioned),
+    ...createSearchReads(db, toPositioned),
   }
 }
 
-function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jobId: string) => OperatorJob | null {
+function createInspector(db: Connection, toPositioned: (row: QueueRow) => Job): (jobId: string) => OperatorJob | null {
   const find = db.prepare<[string], InspectedRow>(`SELECT ${inspectedColumns} FROM jobs WHERE job_id = ?`)
   const listUpstreamRuns = createUpstreamReads(db)
   return (jobId) => {
     const row = find.get(jobId)
-    return row === undefined ? null : toOperatorJob(row, toPlaced(row), listUpstreamRuns(row.number))
+    return row === undefined ? null : toOperatorJob(row, toPositioned(row), listUpstreamRuns(row.number))
   }
 }
 
 /** The reads of `searchJobs`, in the thread of lists. */
-function createSearchReads(db: Connection, toPlaced: (row: PlacedRow) => Job) {
-  const listByNumber = db.prepare<[string], PlacedRow>(
-    `SELECT ${placedColumns} FROM jobs WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number DESC`,
+function createSearchReads(db: Connection, toPositioned: (row: QueueRow) => Job) {
+  const listByNumber = db.prepare<[string], QueueRow>(
+    `SELECT ${queueColumns} FROM jobs WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number DESC`,
   )
   return {
     searchPiece(filter: SearchFilter, before: number): SearchPiece {
@@ -107,17 +107,17 @@ function createSearchReads(db: Connection, toPlaced: (row: PlacedRow) => Job) {
       return searchIn(candidates.iterate({ ...filter, before }), filter.search)
     },
     listJobsByNumber: (numbers: readonly number[]): readonly Job[] =>
-      db.transaction(() => listByNumber.all(JSON.stringify(numbers)).map(toPlaced))(),
+      db.transaction(() => listByNumber.all(JSON.stringify(numbers)).map(toPositioned))(),
   }
 }
 
-function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (filter: JobFilter) => Page<Job> {
+function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): (filter: JobFilter) => Page<Job> {
   const pagesBy = {
-    number: createPages<PlacedRow>(db, placedColumns, 'jobs', 'number'),
-    ordinal: createPages<PlacedRow>(db, placedColumns, 'jobs', 'ordinal'),
+    number: createPages<QueueRow>(db, queueColumns, 'jobs', 'number'),
+    ordinal: createPages<QueueRow>(db, queueColumns, 'jobs', 'ordinal'),
   }
   // Of all accounts: the planner would read every job instead of those that have not succeeded.
-  const notSucceededPages = createPages<PlacedRow>(db, placedColumns, 'jobs INDEXED BY jobs_by_status', 'number')
+  const notSucceededPages = createPages<QueueRow>(db, queueColumns, 'jobs INDEXED BY jobs_by_status', 'number')
   const findFirst = createFirstFinder(db)
   const countDeleted = db
     .prepare<[string], number>(`SELECT count(*) FROM ${deletedJobs} WHERE account_id = ? AND deleted_at IS NOT NULL`)
@@ -168,7 +168,7 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
       page = { limit: filter.limit, offset: 0 }
     }
     const { items, total } = pages.read([...which, ...inState, ...from], values, page, count)
-    return { items: items.map(toPlaced), total }
+    return { items: items.map(toPositioned), total }
   }
   // One read transaction, so that the page is where it was looked for.
   return (filter) => db.transaction(() => list(filter))()

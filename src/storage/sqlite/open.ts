@@ -19,7 +19,7 @@ import { createLongReads, type LongReads } from './long-reads.ts'
 import { createProviderStore } from './provider-store.ts'
 import { createReads, type Reads } from './reads.ts'
 import { toSigningKey } from './signing-keys.ts'
-import { type StartAnswer, toPlacedJob, toStartRequest } from './starts.ts'
+import { type StartAnswer, toQueuedJob, toStartRequest } from './starts.ts'
 import { ownThreads, type Threads } from './threads.ts'
 import { createDuePendingWorkRead } from './upstream.ts'
 
@@ -114,10 +114,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     async startGeneration(command) {
       const answer = (await ask('startGenerations', toStartRequest(command)))[0] as StartAnswer
-      if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
+      if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.withPosition(answer.job) }
       if (answer.outcome !== 'created') return answer
-      const { job, place } = toPlacedJob(command, answer)
-      return { outcome: 'created', job: reads.place(job, place) }
+      const { job, key } = toQueuedJob(command, answer)
+      return { outcome: 'created', job: reads.withPosition(job, key) }
     },
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
@@ -137,7 +137,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     answerPendingWork: (pending, answer) => writer.submit('answerPendingWork', pending, answer),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)
-      return job && reads.place(job)
+      return job && reads.withPosition(job)
     },
     endLeases: (workers) => writer.submit('endLeases', workers),
     lead: leading.lead,

@@ -4,7 +4,7 @@ import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
 import { decideStart } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
-import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'
+import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type QueueKey } from '../job-rows.ts'
 import type { AccountState } from '../rows.ts'
 import { createAccountFinder } from './accounts.ts'
 import { createLedgerWriter } from './ledger.ts'
@@ -42,10 +42,10 @@ interface StartedJob {
 export type StartAnswer = Exclude<StartOutcome, { outcome: 'created' }> | StartedJob
 
 /** The record of a newly queued job without its position, and the fields that determine the position. */
-export function toPlacedJob(command: StartCommand, started: StartedJob): { job: Job; place: Place } {
+export function toQueuedJob(command: StartCommand, started: StartedJob): { job: Job; key: QueueKey } {
   const { jobId, createdAtMs, number, fair } = started
   const { model, priority } = command
-  return { job: toStartedJob(command, { jobId, createdAtMs }), place: { model, number, priority, fair } }
+  return { job: toStartedJob(command, { jobId, createdAtMs }), key: { model, number, priority, fair } }
 }
 
 /** An account as earlier starts of the same group leave it; its row is read once and its jobs are written together. */
@@ -102,8 +102,8 @@ export function createStartCommands(writing: Writing) {
     const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
-    const asked = { accountId, credits, maxQueuedJobs, expiresInMs }
-    const decision = decideStart({ earlier, account: starter.account, share }, asked, nowMs())
+    const terms = { accountId, credits, maxQueuedJobs, expiresInMs }
+    const decision = decideStart({ earlier, account: starter.account, share }, terms, nowMs())
     if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
     if (decision.outcome !== 'created') return decision
 

@@ -51,8 +51,8 @@ export function createSqliteTables(path: string, nowMs: number): TableTarget {
   return {
     ...createReads(db),
     async write(table, columns, rows) {
-      const places = columns.map(() => '?').join(', ')
-      const insert = db.prepare<Cell[]>(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`)
+      const parameters = columns.map(() => '?').join(', ')
+      const insert = db.prepare<Cell[]>(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${parameters})`)
       for (const row of rows) insert.run(...row)
     },
     async commit() {
