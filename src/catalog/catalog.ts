@@ -18,7 +18,7 @@ export interface AskingCatalog extends Catalog {
   ask(): Promise<void>
 }
 
-/** Creates a catalog of models; their engines are looked up by kind. Nothing is ready until it has asked. */
+/** Creates a catalog of models; their engines are looked up by kind. No model is ready until its engine has answered. */
 export function createCatalog(
   models: readonly Model[],
   engines: ReadonlyMap<string, Engine>,

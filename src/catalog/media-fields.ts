@@ -1,13 +1,13 @@
-// Finds the media references of an input: the places whose schema says `format: media`.
+// Finds the media references of an input: the values whose schema says `format: media`.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { isMediaReference, type MediaReference } from '../files/media/reference.ts'
 import { toPointerToken } from '../schema/violations.ts'
 
-/** Keywords whose value is one schema, or a list of schemas, for the very same place of the input. */
-const samePlace = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
+/** Keywords whose value is one schema, or a list of schemas, for the same value of the input. */
+const sameValueKeywords = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
 
 /**
- * Creates a function that lists the references of a valid input, in the order of the schema, each place once. Arrays, nested objects,
+ * Creates a function that lists the references of a valid input, in the order of the schema, each value once. Arrays, nested objects,
  * `$ref` within the schema and the combining keywords are followed; of alternatives, whatever has the form of a reference.
  * @param isReference whether a text has that form
  * @throws Error if a `$ref` that may hide a reference points outside this schema
@@ -20,17 +20,17 @@ export function createMediaFinder(
   checkRefs(schema, schema)
   return (input) => {
     const found = new Map<string, string>()
-    // Each place is visited once per schema, so recursive schemas terminate.
+    // Each value is visited once per schema, so recursive schemas terminate.
     const seen = new Map<JsonObject, Set<string>>()
 
     function visit(node: JsonValue | undefined, value: JsonValue | undefined, pointer: string): void {
       if (!isObject(node) || value === undefined) return
-      const places = seen.get(node) ?? new Set()
-      if (places.has(pointer)) return
-      seen.set(node, places.add(pointer))
+      const pointers = seen.get(node) ?? new Set()
+      if (pointers.has(pointer)) return
+      seen.set(node, pointers.add(pointer))
       if (node['format'] === 'media' && typeof value === 'string' && isReference(value)) found.set(pointer, value)
       if (typeof node['$ref'] === 'string') visit(resolveRef(schema, node['$ref']), value, pointer)
-      for (const keyword of samePlace) for (const branch of toList(node[keyword])) visit(branch, value, pointer)
+      for (const keyword of sameValueKeywords) for (const branch of toList(node[keyword])) visit(branch, value, pointer)
       if (Array.isArray(value)) visitItems(node, value, pointer)
       else if (isObject(value)) visitFields(node, value, pointer)
     }
@@ -45,11 +45,11 @@ export function createMediaFinder(
       const properties = isObject(node['properties']) ? node['properties'] : {}
       const patterns = Object.entries(isObject(node['patternProperties']) ? node['patternProperties'] : {})
       for (const [name, value] of Object.entries(fields)) {
-        const place = `${pointer}/${toPointerToken(name)}`
+        const inner = `${pointer}/${toPointerToken(name)}`
         const matching = patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(name))
-        if (Object.hasOwn(properties, name)) visit(properties[name], value, place)
-        else if (matching.length === 0) visit(node['additionalProperties'], value, place)
-        for (const [, branch] of matching) visit(branch, value, place)
+        if (Object.hasOwn(properties, name)) visit(properties[name], value, inner)
+        else if (matching.length === 0) visit(node['additionalProperties'], value, inner)
+        for (const [, branch] of matching) visit(branch, value, inner)
       }
     }
 

@@ -63,7 +63,7 @@ export interface Model {
   readonly openapi: JsonObject
   /** Validates an input; `input` itself is not changed. Pointers begin with `/input`. */
   checkInput(input: JsonObject): CheckedInput
-  /** The references to media in a valid input: the places whose schema says `format: media`. */
+  /** The references to media in a valid input: the values whose schema says `format: media`. */
   mediaOf(input: JsonObject): readonly MediaReference[]
   /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
   quotedPrice(input: JsonObject): number

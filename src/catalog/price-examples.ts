@@ -5,7 +5,7 @@ import type { Price } from './pricing.ts'
 
 /** What one request would cost. */
 export interface PriceExample {
-  /** What is asked for, or used, such as "Duration 30". */
+  /** What is requested, or used, such as "Duration 30". */
   readonly of: string
   readonly credits: number
 }

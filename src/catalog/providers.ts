@@ -6,7 +6,7 @@ import { EntryError } from './entry.ts'
 export type Providers = Map<string, JsonObject>
 
 /**
- * Puts providers in the places of their names, in the settings of an engine and of its fallbacks.
+ * Replaces the names of providers by the providers, in the settings of an engine and of its fallbacks.
  * @throws EntryError
  */
 export function resolveProviders(engine: EngineSpec, providers: Providers, field = 'engine'): EngineSpec {

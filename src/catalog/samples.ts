@@ -143,9 +143,9 @@ function isHttps(written: string): boolean {
 function put(root: JsonObject, pointer: string, value: JsonValue): void {
   const tokens = pointer.split('/').slice(1)
   const last = tokens.pop() as string
-  let place = root as Record<string, JsonValue>
-  for (const token of tokens) place = place[unescape(token)] as Record<string, JsonValue>
-  place[unescape(last)] = value
+  let parent = root as Record<string, JsonValue>
+  for (const token of tokens) parent = parent[unescape(token)] as Record<string, JsonValue>
+  parent[unescape(last)] = value
 }
 
 function unescape(token: string): string {

@@ -7,7 +7,7 @@ import { EntryError } from './entry.ts'
 import { isObject, resolveRef } from './media-fields.ts'
 
 // Keywords whose value is a schema or a list of schemas for the very same value, or for a part of it; and schemas by name.
-const samePlace = ['not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf'] as const
+const sameValueKeywords = ['not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf'] as const
 const ofParts = [
   'items',
   'prefixItems',
@@ -29,7 +29,7 @@ interface Part {
 
 /**
  * Checks the input schema of a model.
- * @throws EntryError that names the place
+ * @throws EntryError that names the field
  */
 export function checkInputSchema(root: JsonObject): void {
   const parts = listParts(root)
@@ -50,7 +50,7 @@ function listParts(root: JsonObject): Part[] {
     seen.add(part.schema)
     parts.push(part)
     waiting.push(
-      ...listInner(part, samePlace),
+      ...listInner(part, sameValueKeywords),
       ...listInner(part, ofParts),
       ...listNamed(part, [...named, 'dependentSchemas']),
     )
@@ -88,8 +88,8 @@ function checkNames({ pointer, schema }: Part): void {
 
 function checkNumbers({ pointer, schema }: Part): void {
   for (const keyword of values) {
-    const [place] = findInexact(schema[keyword], `${pointer}/${keyword}`)
-    if (place !== undefined) throw fault(place, inexactNumber)
+    const [found] = findInexact(schema[keyword], `${pointer}/${keyword}`)
+    if (found !== undefined) throw fault(found, inexactNumber)
   }
 }
 
@@ -107,7 +107,7 @@ function checkReferences(root: JsonObject, parts: readonly Part[]): void {
       const found = find(schema[keyword])
       if (isObject(found)) visit({ pointer: `${pointer}/${keyword}`, schema: found })
     }
-    for (const inner of [...listInner(part, samePlace), ...listNamed(part, ['dependentSchemas'])]) visit(inner)
+    for (const inner of [...listInner(part, sameValueKeywords), ...listNamed(part, ['dependentSchemas'])]) visit(inner)
     open.delete(schema)
     ended.add(schema)
   }

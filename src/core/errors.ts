@@ -82,7 +82,7 @@ export const retryable = {
   storage_unavailable: true,
 } as const satisfies Record<ErrorCode, boolean>
 
-/** One place of a request that is wrong. */
+/** One fault of a request. */
 export interface Violation {
   /** JSON pointer (RFC 6901) into the request body, or `?name` for a query parameter. */
   readonly pointer: string
@@ -92,7 +92,7 @@ export interface Violation {
 
 /** Details that travel with an error, besides its code and message. */
 export interface ErrorDetails {
-  /** All places that are wrong, where several can be wrong at once. */
+  /** All faults, where there can be several at once. */
   readonly violations?: readonly Violation[]
   /** `insufficient_credits`: credits that the start needs. */
   readonly required?: number

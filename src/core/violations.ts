@@ -2,7 +2,7 @@
 import { MediagenError, type Violation } from './errors.ts'
 import { cutText } from './log-text.ts'
 
-// How to get a value that a newcomer does not have, by its place.
+// How to get a value that a newcomer does not have, by its pointer.
 const sources: Readonly<Record<string, string>> = {
   '/quote_id': 'ask for a quote of the same model and input first',
 }

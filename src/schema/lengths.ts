@@ -39,7 +39,7 @@ export function checkLengthsFast<Ajv extends Keywords>(ajv: Ajv): Ajv {
         const message = `must NOT have ${comparison} than ${limit} characters`
         const check: Check = (text) => {
           if (holds(text, limit)) return true
-          // A new one each time, since Ajv writes the place into it.
+          // A new one each time, since Ajv writes the path into it.
           check.errors = [{ keyword, params: { limit }, message }]
           return false
         }

@@ -13,7 +13,7 @@ export interface SchemaError {
 }
 
 /**
- * Turns a validator's errors into violations, one for each place and reason.
+ * Turns a validator's errors into violations, one for each pointer and reason.
  * @param prefix JSON pointer of the validated value
  * @param describeMissing what is said of a required field, by its pointer
  */

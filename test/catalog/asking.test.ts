@@ -8,12 +8,12 @@ test.each([
   [20, 5000],
   [1500, 5000],
   [10_000, 30_000],
-])('%i models are asked about again after %i ms, so that questions do not keep a server busy', async (count, ms) => {
+])('%i models are checked again after %i ms, so that questions do not keep a server busy', async (count, ms) => {
   let nowMs = 1_000_000
-  let asked = 0
+  let checks = 0
   const engine = {
     unready: () => {
-      asked += 1
+      checks += 1
       return Promise.resolve(null)
     },
   } as unknown as Engine
@@ -22,9 +22,9 @@ test.each([
   await catalog.ask()
   nowMs += ms - 1
   expect(catalog.ready()).toHaveLength(count)
-  expect(asked).toBe(count)
+  expect(checks).toBe(count)
   nowMs += 1
   catalog.ready()
-  expect(asked).toBe(2 * count)
+  expect(checks).toBe(2 * count)
   await catalog.ask()
 })

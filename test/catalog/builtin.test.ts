@@ -126,14 +126,11 @@ test.each(models.map((model) => [model.id, model] as const))(
   },
 )
 
-/** Every field of a schema with its place, however deep, and the items of its lists. */
-function fieldsOf(schema: JsonObject, place = ''): readonly (readonly [place: string, field: JsonObject])[] {
+/** Every field of a schema with its path, however deep, and the items of its lists. */
+function fieldsOf(schema: JsonObject, path = ''): readonly (readonly [path: string, field: JsonObject])[] {
   const named = Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>)
   const inside = schema['items'] === undefined ? named : [...named, ['items', schema['items'] as JsonObject] as const]
-  return inside.flatMap(([name, field]) => [
-    [`${place}/${name}`, field] as const,
-    ...fieldsOf(field, `${place}/${name}`),
-  ])
+  return inside.flatMap(([name, field]) => [[`${path}/${name}`, field] as const, ...fieldsOf(field, `${path}/${name}`)])
 }
 
 /** Keywords that bound what a field takes, by its type; one group of them has to be there. */
@@ -149,13 +146,13 @@ const bounds: Readonly<Record<string, readonly (readonly string[])[]>> = {
 test.each(models.map((model) => [model.id, model] as const))(
   '%s says of every field what it is, gives examples of it and bounds it',
   (_id, { inputSchema }) => {
-    for (const [place, field] of fieldsOf(inputSchema)) {
-      for (const word of ['title', 'description']) expect(field[word], `${place} ${word}`).toMatch(/\S/)
-      expect((field['examples'] as JsonValue[] | undefined)?.length, `${place} examples`).toBeGreaterThan(0)
+    for (const [path, field] of fieldsOf(inputSchema)) {
+      for (const word of ['title', 'description']) expect(field[word], `${path} ${word}`).toMatch(/\S/)
+      expect((field['examples'] as JsonValue[] | undefined)?.length, `${path} examples`).toBeGreaterThan(0)
       const groups = bounds[String(field['type'])] ?? []
       expect(
         groups.some((group) => group.every((word) => word in field)),
-        `${place} has bounds`,
+        `${path} has bounds`,
       ).toBe(true)
     }
   },

@@ -323,7 +323,7 @@ test.each([
     '"seed":{"default":6687881544318117707}',
     'input.properties.seed.default must be a number that JSON carries exactly',
   ],
-])('a schema that no model can live with is refused by its place: %s', (properties, words) => {
+])('a schema that no model can live with is refused by its field: %s', (properties, words) => {
   const entry = JSON.stringify({ ...good, price: { credits: 1 }, input: { type: 'object', properties: {} } })
   const text = `{"models":[${entry.replace('"properties":{}', `"properties":{${properties}}`)}]}`
   expect(refusal([write(text)])).toContain(words)

@@ -1,4 +1,4 @@
-// Every place of an input whose schema says `format: media` is found, and no other.
+// Every value of an input whose schema says `format: media` is found, and no other.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { toFieldName } from '@mediagen/engine/media.ts'
 import { expect, test } from 'vitest'

@@ -119,7 +119,7 @@ describe('what is wrong is named by file, model and field', () => {
       'engine.workflow must be a workflow in API format',
     ],
     [
-      'a place that the workflow lacks',
+      'a node that the workflow lacks',
       { ...comfyui, inputs: { prompt: '/77/inputs/text' } },
       'engine.inputs.prompt points to /77/inputs/text, which the workflow does not have',
     ],
@@ -132,7 +132,7 @@ describe('what is wrong is named by file, model and field', () => {
   test.each([
     ['an unknown kind', { x: { kind: 'replicat' } }, 'providers.x.kind'],
     ['a hosted service without the name of its key', { fal: { kind: 'fal' } }, 'providers.fal'],
-    ['a server without its place', { studio: { kind: 'comfyui' } }, 'providers.studio.base_url is required'],
+    ['a server without its address', { studio: { kind: 'comfyui' } }, 'providers.studio.base_url is required'],
     ['a key in place of its name', { fal: { kind: 'fal', token_env: 'sk-123' } }, 'providers.fal.token_env'],
     ['a password in a URL', { s: { kind: 'cog', base_url: 'http://u:p@10.0.0.1' } }, 'providers.s.base_url'],
     ['a misspelt field', { fal: { kind: 'fal', token_env: 'FAL_KEY', concurency: 3 } }, 'providers.fal.concurency'],

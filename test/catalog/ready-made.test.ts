@@ -126,7 +126,7 @@ interface Made {
   readonly path?: string
   /** What the picture costs in the end. */
   readonly credits: number
-  /** What the provider was asked for, as far as the price depends on it. */
+  /** What was requested of the provider, as far as the price depends on it. */
   readonly sent?: object
   readonly makes?: string
   open(): FakeUpstream & { readonly wrong?: readonly string[] }
@@ -213,7 +213,7 @@ const made: readonly Made[] = [
   },
 ]
 
-test('a key and the file are all that it takes, with a fake in the place of every service', async () => {
+test('a key and the file are all that it takes, with a fake instead of every service', async () => {
   await using stack = new AsyncDisposableStack()
   const copies = mkdtempSync(join(tmpdir(), 'mediagen-catalogs-'))
   stack.defer(() => rmSync(copies, { recursive: true }))
@@ -226,7 +226,7 @@ test('a key and the file are all that it takes, with a fake in the place of ever
     fakes.set(file, Object.assign(served, { wrong: () => fake.wrong ?? [] }))
     const [named = '', name = ''] = /token_env: (\w+)/.exec(readFile(file)) ?? []
     secrets[name] = key
-    // The file as it ships, but with the fake in the service's place.
+    // The file as it ships, but with the fake instead of the service.
     const text = readFile(file).replace(named, `${named}, base_url: '${served.origin}${path}'`)
     writeFileSync(join(copies, file), text)
   }

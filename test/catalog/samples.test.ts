@@ -74,7 +74,7 @@ test('what else an entry says of a sample is kept, and an https: URL is left as 
   expect(model.sampleFiles.size).toBe(1)
 })
 
-test('files in the input are embedded, so that whoever sends it gets the same; references are left as they are', () => {
+test('files in the input are embedded, so that everyone who sends it gets the same; references are left as they are', () => {
   const images = ['cat.png', 'https://media.example/dog.png', 'file_00000000000000000000000000']
   const { samples } = load({ samples: [{ ...sample, input: { prompt: 'x', images } }] })
   expect(samples[0]?.input).toEqual({

@@ -42,7 +42,7 @@ test('any other end releases everything and says why; a lost run is counted', ()
   expect(decide(lost)).toMatchObject({ charged: 0, released: 10, error, progress: 0.4, outputs: null, spentRuns: 1 })
 })
 
-test('a job that never ran leaves its place in the queue, one that waited for a retry does not', () => {
+test('a job that never ran leaves its position in the queue, one that waited for a retry does not', () => {
   const share = { virtualTime: 3, finish: 30 }
   const canceled = { status: 'canceled', error, spent: false } as const
   expect(decide(canceled, { status: 'queued', startedAtMs: null }, { share })).toMatchObject({ finish: 20 })

@@ -8,7 +8,7 @@ const account = { available: 10, held: 5, queuedJobs: 1 }
 const decide = (state: Partial<StartState<string, typeof account>>, fields: Partial<typeof terms> = {}) =>
   decideStart({ earlier: null, account, share: null, ...state }, { ...terms, ...fields }, nowMs)
 
-test('a new job holds its credits, takes its place and has its deadline', () => {
+test('a new job holds its credits, takes its position and has its deadline', () => {
   const share = { virtualTime: 7, finish: 3 }
   expect(decide({ share })).toEqual({
     outcome: 'created',

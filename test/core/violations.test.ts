@@ -1,4 +1,4 @@
-// What a validator found, in words that a client can act on: every place, by its JSON pointer (P135).
+// What a validator found, in words that a client can act on: every fault, by its JSON pointer (P135).
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'
@@ -27,7 +27,7 @@ function violationsOf(value: unknown, prefix = '/input') {
   return toViolations(validate.errors ?? [], prefix)
 }
 
-test('all places are listed, not only the first', () => {
+test('all faults are listed, not only the first', () => {
   const found = violationsOf({ c: 11, d: 'y', e: 'no', 'g~h': 1, list: [{ f: 1 }, {}] })
   expect(new Map(found.map(({ pointer, detail }) => [pointer, detail]))).toEqual(
     new Map([
@@ -71,7 +71,7 @@ test('an unknown field comes with similar ones of its own object', () => {
   )
 })
 
-test('one place and reason is listed once', () => {
+test('one pointer and reason is listed once', () => {
   const error = { instancePath: '/c', keyword: 'minimum', params: { limit: 1 }, message: 'must be >= 1' }
   expect(toViolations([error, error])).toEqual([{ pointer: '/c', detail: 'must be at least 1' }])
 })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ADTS, FilePathSource, Input, MP4, OGG } from 'mediabunny'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hearWithFileDecoder } from '../../src/files/media/probe/file-decoder.ts'
+import { decodeWithFileDecoder } from '../../src/files/media/probe/file-decoder.ts'
 import { ffmpeg, makeSound, runFfmpeg } from './recordings.ts'
 
 if (!ffmpeg)
@@ -27,7 +27,7 @@ async function hear(path: string, seconds = 1000): Promise<{ samples: Float32Arr
   if (!track) throw new Error('no sound')
   const pieces: Float32Array[] = []
   let rate = 0
-  await hearWithFileDecoder(track, seconds, (samples, sampleRate) => {
+  await decodeWithFileDecoder(track, seconds, (samples, sampleRate) => {
     pieces.push(samples)
     rate = sampleRate
   })

@@ -11,28 +11,28 @@ const keyOf = (number: number): SigningKey => ({ number, secret: Buffer.alloc(32
 
 test('a slow read is awaited before the next one, and a failed one is repeated', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const asked: PromiseWithResolvers<readonly SigningKey[]>[] = []
+  const requested: PromiseWithResolvers<readonly SigningKey[]>[] = []
   const signingKeys = () => {
     const answer = Promise.withResolvers<readonly SigningKey[]>()
-    asked.push(answer)
+    requested.push(answer)
     return answer.promise
   }
   const starting = startUrlKeys({ signingKeys })
-  asked[0]?.resolve([keyOf(1)])
+  requested[0]?.resolve([keyOf(1)])
   const keys = await starting
   const numbers = () => keys.list().map(({ number }) => number)
   vi.advanceTimersByTime(3000)
-  expect(asked).toHaveLength(2)
-  asked[1]?.resolve([keyOf(1), keyOf(2)])
-  await vi.waitFor(() => expect(asked).toHaveLength(3))
+  expect(requested).toHaveLength(2)
+  requested[1]?.resolve([keyOf(1), keyOf(2)])
+  await vi.waitFor(() => expect(requested).toHaveLength(3))
   expect(numbers()).toEqual([1, 2])
-  asked[2]?.reject(new Error('the database is away'))
+  requested[2]?.reject(new Error('the database is away'))
   await vi.waitFor(() => {
     vi.advanceTimersByTime(1000)
-    expect(asked).toHaveLength(4)
+    expect(requested).toHaveLength(4)
   })
   expect(numbers()).toEqual([1, 2])
-  asked[3]?.resolve([keyOf(2)])
+  requested[3]?.resolve([keyOf(2)])
   await vi.waitFor(() => expect(numbers()).toEqual([2]))
   keys.stop()
 })

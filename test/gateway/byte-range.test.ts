@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { readAsked } from '../../src/files/blobs/byte-range.ts'
+import { answerRange } from '../../src/files/blobs/byte-range.ts'
 import { addAssetRoutes } from '../../src/gateway/routes/assets.ts'
 
 const modifiedAtMs = Date.parse('2026-11-22T12:00:00.700Z')
 const validators = { etag: 'W/"a-1"', modifiedAtMs }
-const ask = (headers: Record<string, string>, bytes = 100) => readAsked(headers, bytes, validators)
+const ask = (headers: Record<string, string>, bytes = 100) => answerRange(headers, bytes, validators)
 const at = (seconds: number) => new Date(modifiedAtMs + seconds * 1000).toUTCString()
 const part = (start: number, end: number) => ({ status: 206, range: { start, end } })
 const whole = { status: 200, range: null }

@@ -7,7 +7,7 @@ import { checkLengthsFast } from '../../src/schema/lengths.ts'
 const slow = new Ajv2020({ allErrors: true })
 const fast = checkLengthsFast(new Ajv2020({ allErrors: true }))
 
-/** What is wrong with texts, without the place in the schema. */
+/** What is wrong with texts, without the path in the schema. */
 function findErrors(ajv: Ajv2020, items: object, texts: unknown[]) {
   const check = ajv.compile({ items })
   check(texts)

@@ -11,13 +11,13 @@ export interface Validators {
 }
 
 /** The answer to a GET or HEAD: its status, and the range of the file that it contains; null for the whole file or for no content. */
-export interface Asked {
+export interface RangeAnswer {
   readonly status: 200 | 206 | 304 | 412 | 416
   readonly range: ByteRange | null
 }
 
 /** Evaluates the conditions and the range of a request. Several ranges, or an invalid one, count as a request for the whole file. */
-export function readAsked(headers: IncomingHttpHeaders, bytes: number, validators: Validators): Asked {
+export function answerRange(headers: IncomingHttpHeaders, bytes: number, validators: Validators): RangeAnswer {
   if (isOutdated(headers, validators)) return { status: 412, range: null }
   if (isKnown(headers, validators)) return { status: 304, range: null }
   const [, first = '', last = ''] = /^ *bytes= *(\d*) *- *(\d*) *$/.exec(headers.range ?? '') ?? []

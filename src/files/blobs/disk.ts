@@ -15,7 +15,7 @@ const partialFolder = '.partial'
 // A file that was not written to for this long is abandoned.
 const abandonedMs = 24 * 3_600_000
 const copyBytes = 1024 * 1024
-const maxPlacings = 5
+const maxMoves = 5
 // Errors of a disk that is full or cannot be written to for a while.
 const trouble: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 const shortestPauseMs = 100
@@ -57,7 +57,7 @@ export function createDiskBlobs(folder: string): Blobs {
   }
 
   /** Gives content its name, which is durable only when `flushAbove` resolves too. */
-  async function place(path: string, source: BlobSource, options: PutBlobOptions): Promise<void> {
+  async function putAt(path: string, source: BlobSource, options: PutBlobOptions): Promise<void> {
     const { signal } = options
     const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whileTroubled(step, options)
     // A flush that failed is not repeated: the system may have forgotten what it should write, and the next one succeeds.
@@ -87,15 +87,15 @@ export function createDiskBlobs(folder: string): Blobs {
     async put(key, source, options = {}) {
       const path = toPath(key)
       await makeFolders([path])
-      await place(path, source, options)
+      await putAt(path, source, options)
       await flushAbove([path], options.signal)
     },
     async putFiles(files, options = {}) {
       const sources = new Map(Array.from(files, ([key, file]) => [toPath(key), { file }]))
       await makeFolders([...sources.keys()])
       // At the same time, because each waits for the disk; and all to their end, because leftovers are removed after that.
-      const placings = await Promise.allSettled(Array.from(sources, ([path, source]) => place(path, source, options)))
-      for (const placing of placings) if (placing.status === 'rejected') throw placing.reason
+      const puts = await Promise.allSettled(Array.from(sources, ([path, source]) => putAt(path, source, options)))
+      for (const put of puts) if (put.status === 'rejected') throw put.reason
       await flushAbove(sources.keys(), options.signal)
     },
     async stat(key) {
@@ -171,9 +171,9 @@ async function makeFolders(paths: readonly string[]): Promise<void> {
     await mkdir(folder, { recursive: true }).catch(() => {})
 }
 
-/** Moves a file to its place, whose folder usually is there. False if it is on another file system. */
+/** Moves a file to its path, whose folder usually exists. False if it is on another file system. */
 async function moveTo(from: string, to: string): Promise<boolean> {
-  for (let left = maxPlacings; ; left--) {
+  for (let left = maxMoves; ; left--) {
     try {
       await rename(from, to)
       return true

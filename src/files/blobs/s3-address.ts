@@ -20,7 +20,7 @@ export function parseBucketAddress(text: string): BucketAddress | null {
 }
 
 /**
- * The URL of a bucket. A store of one's own is asked by path; AWS by the name of the host, except for names with dots, for
+ * The URL of a bucket. The bucket is in the path at a store of one's own, and in the host name at AWS, except for names with dots, for
  * which its certificate is not valid.
  * @param endpoint address of the store; null for AWS
  */

@@ -77,7 +77,7 @@ export function createBucketClient(bucket: Bucket, patienceMs = defaultPatienceM
   async function attempt(method: string, { object = '', query = {}, headers = {}, body, signal }: BucketRequest) {
     const target = `${url}/${object}?${new URLSearchParams(query)}`
     const signed = await signer.sign(target, { method, headers: { ...headers } })
-    // Not signed, because fetch says it once more where a range is asked for.
+    // Not signed, because fetch sends this header once more where a range is requested.
     if (!signed.headers.has('range')) signed.headers.set('accept-encoding', 'identity')
     const late = new AbortController()
     const limitMs = answerMs + sizeOf(body) / bytesPerMs

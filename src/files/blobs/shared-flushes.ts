@@ -6,7 +6,7 @@ interface Turn {
 }
 
 /**
- * Flushes each folder one time after the other. Whoever asks during a flush shares the next one: the running one may have begun
+ * Flushes each folder one time after the other. A call during a flush shares the next one: the running one may have begun
  * before a name was given.
  * @param flush flushes a folder; callers that share a flush share its failure
  */

@@ -63,12 +63,12 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   // The operator named the origin, so it may be anywhere; requests elsewhere do not use this client.
   const ownClient = createPublicClient({ ...shared, allowed: everyHost, allowedPorts: everyPort })
 
-  async function tryOnce(first: URL, path: string, signal: AbortSignal, asked: DownloadOptions): Promise<Downloaded> {
+  async function tryOnce(first: URL, path: string, signal: AbortSignal, access: DownloadOptions): Promise<Downloaded> {
     let url = first
     for (let followed = 0; followed <= maxRedirects; followed++) {
-      const own = url.origin === asked.origin
+      const own = url.origin === access.origin
       checkUrl(url, own ? everyPort : allowedPorts)
-      const answer = await request(own ? ownClient : publicClient, url, signal, own ? asked.headers : undefined)
+      const answer = await request(own ? ownClient : publicClient, url, signal, own ? access.headers : undefined)
       if (answer.statusCode === 200) return await save(answer, path, options.maxBytes)
       answer.body.on('error', () => {}).destroy()
       const { statusCode: status, headers } = answer
@@ -82,14 +82,14 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   }
 
   return {
-    async download(url, path, signal, asked = {}) {
+    async download(url, path, signal, access = {}) {
       const target = URL.parse(url)
       if (!target) throw unavailable('its URL cannot be read', false)
       const late = AbortSignal.timeout(timeoutMs)
       const both = AbortSignal.any([signal, late])
       let misses = 0
       for (let tries = 1; ; tries++) {
-        const failure = await tryOnce(target, path, both, asked).catch((error: unknown) => error)
+        const failure = await tryOnce(target, path, both, access).catch((error: unknown) => error)
         if (!(failure instanceof Error)) return failure as Downloaded
         signal.throwIfAborted()
         if (late.aborted) throw unavailable(`it could not be fetched in ${timeoutMs / 1000} s`, true, failure)

@@ -5,7 +5,7 @@ import { invalidMedia } from '@mediagen/engine/media.ts'
 /** A reference to fetch. */
 export interface MediaRequest {
   readonly reference: string
-  /** How messages name the place, for example `image` or `images[0]`. */
+  /** How messages name the field, for example `image` or `images[0]`. */
   readonly field: string
   /** The account of the job, because uploads belong to accounts. */
   readonly accountId: string

@@ -1,6 +1,6 @@
 // Media in inputs: the form of a reference.
 
-/** A place of an input whose schema says `format: media`, with its value. */
+/** A value of an input whose schema says `format: media`, with its pointer. */
 export interface MediaReference {
   /** JSON pointer (RFC 6901) into the input, for example `/image` or `/images/0`. */
   readonly pointer: string

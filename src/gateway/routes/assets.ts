@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../../core/errors.ts'
 import type { AssetUrls } from '../../core/files/asset.ts'
 import { type Blobs, contentTypeOf, type StoredBlob } from '../../files/blobs/blobs.ts'
-import { readAsked } from '../../files/blobs/byte-range.ts'
+import { answerRange } from '../../files/blobs/byte-range.ts'
 import { toClientNetwork } from '../../guards/client-address.ts'
 import { whenClosed } from '../../guards/hang-ups.ts'
 import { createSlots, type SlotBounds } from '../../guards/slots.ts'
@@ -108,7 +108,7 @@ async function sendFile(
 ): Promise<FastifyReply> {
   const { key } = found
   const validators = { etag: toEtag(found), modifiedAtMs: found.storedAtMs }
-  const { status, range } = readAsked(request.headers, found.bytes, validators)
+  const { status, range } = answerRange(request.headers, found.bytes, validators)
   const hasContent = status === 200 || status === 206
   // An answer to HEAD has the length of the file, too, as long as its body is a stream.
   const isHead = request.method === 'HEAD' || !hasContent

@@ -64,7 +64,6 @@ export async function changeCredits(
   return { outcome: 'done', account: toAccount(account, posting) }
 }
 
-/** Creates the reads of accounts and of the ledger. */
 export function createAccountReads(db: Database) {
   const accounts = { columns: accountColumns, from: 'accounts', order: 'account_id' }
   const entries = { columns: entryColumns, from: 'ledger_entries', order: 'number' }

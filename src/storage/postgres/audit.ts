@@ -19,7 +19,6 @@ export async function record(tx: Writing, draft: AuditDraft, actor: Actor = syst
   return entry
 }
 
-/** Creates the reads. */
 export function createAuditReads(db: Database) {
   const listing = { columns: auditColumns, from: 'audit_entries', order: 'number' }
   return {

@@ -266,7 +266,6 @@ function findUnderWay(db: Pick<Transaction, 'rows'>): Promise<Endpoint[]> {
 const listing = { columns: deliveryColumns, from: deliveryTables, order: 'd.number' }
 const counted = 'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id'
 
-/** Creates the reads of deliveries. */
 export function createDeliveryReads(db: Database) {
   async function isDue(proven: boolean, webhooks: readonly string[], accounts: readonly string[]): Promise<boolean> {
     const row = await db.row(

@@ -51,7 +51,6 @@ export async function readPositions(
   return new Map(rows.map(({ jobId, queuePosition }) => [jobId, queuePosition]))
 }
 
-/** Creates the reads of jobs. */
 export function createJobReads(db: Database) {
   return {
     async getJob(accountId: string | null, jobId: string): Promise<Job | null> {

@@ -103,7 +103,6 @@ async function makeSigningKey(tx: Writing, purpose: SigningPurpose): Promise<Sig
   return row
 }
 
-/** Creates the reads of keys. */
 export function createKeyReads(db: Database) {
   const listing = { columns: keyColumns, from: 'api_keys', order: 'key_id' }
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })

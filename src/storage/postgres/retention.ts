@@ -107,7 +107,6 @@ interface OutputsRow {
   readonly gone: boolean
 }
 
-/** Creates the reads. */
 export function createRetentionReads(db: Database) {
   async function findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>> {
     const fileIds = folders.filter((folder) => isId('file', folder))

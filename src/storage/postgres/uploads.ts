@@ -31,7 +31,6 @@ export async function deleteUpload(tx: Writing, accountId: string, fileId: strin
   return gone > 0
 }
 
-/** Creates the reads of uploads. */
 export function createUploadReads(db: Database) {
   const listing = { columns: uploadColumns, from: 'files', order: 'file_id' }
   const live = ['account_id = :accountId', 'gone = 0', 'expires_at > now_ms(:held)']

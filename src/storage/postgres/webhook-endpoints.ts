@@ -70,7 +70,6 @@ export function createWebhookWrites(ask: <Result>(change: (tx: Writing) => Promi
   }
 }
 
-/** Creates the reads of endpoints. */
 export function createWebhookReads(db: Database) {
   const listing = { columns: webhookColumns, from: 'webhooks', order: 'webhook_id' }
   return {

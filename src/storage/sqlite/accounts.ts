@@ -16,7 +16,6 @@ export function createAccountFinder(db: Connection): (accountId: string) => Acco
   return (accountId) => find.get(accountId) ?? null
 }
 
-/** Creates the commands that change accounts. */
 export function createAccountCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const findAccount = createAccountFinder(db)
@@ -85,7 +84,6 @@ export function createAccountCommands(writing: Writing) {
   }
 }
 
-/** Creates the reads of accounts. */
 export function createAccountReads(db: Connection) {
   const find = db.prepare<[string], Account>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
   const pages = createPages<Account>(db, accountColumns, 'accounts', 'account_id')

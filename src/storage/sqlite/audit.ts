@@ -27,7 +27,6 @@ export function createAuditCommands(writing: Writing) {
   return { recordAct: (draft: AuditDraft, by: Actor = systemActor): AuditEntry => record(draft, by) }
 }
 
-/** Creates the reads. */
 export function createAuditReads(db: Connection) {
   const pages = createPages<AuditRow>(db, auditColumns, 'audit_entries', 'number')
   return {

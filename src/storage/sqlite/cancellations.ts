@@ -12,7 +12,6 @@ import { sayGone } from './retention.ts'
 import { createRunEnds } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands. */
 export function createCancelCommands(writing: Writing) {
   const { db, nowMs, changed } = writing
   const findJob = createJobFinder(db)

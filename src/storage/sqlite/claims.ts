@@ -27,7 +27,6 @@ export interface ClaimedRow {
   readonly msToDeadline: number | null
 }
 
-/** Creates the commands of workers. */
 export function createClaimCommands(writing: Writing) {
   return {
     claimJobs: createClaim(writing),

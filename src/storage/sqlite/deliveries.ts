@@ -273,7 +273,6 @@ function createUnderWay(db: Connection): (nowMs: number) => Endpoint[] {
   return (nowMs) => find.all(nowMs).map(({ proven, ...endpoint }) => ({ ...endpoint, proven: proven === 1 }))
 }
 
-/** Creates the reads of deliveries. */
 export function createDeliveryReads(db: Connection, nowMs: () => number) {
   const findUnderWay = createUnderWay(db)
   const due = db

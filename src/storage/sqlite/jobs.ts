@@ -30,7 +30,6 @@ export function createJobFinder(db: Connection): (jobId: string) => JobState | n
   return (jobId) => find.get(jobId) ?? null
 }
 
-/** Creates the reads of jobs. */
 export function createJobReads(db: Connection, nowMs: () => number) {
   const find = db.prepare<[string], QueueRow>(`SELECT ${queueColumns} FROM jobs WHERE job_id = ?`)
   const findStarted = db.prepare<[string, string], QueueRow & { requestDigest: Buffer }>(

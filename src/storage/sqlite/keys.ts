@@ -17,7 +17,6 @@ const mostBelieved = 10_000
 /** A key as it crosses threads, which leaves a Buffer as its bytes. */
 type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
 
-/** Creates the commands that change keys. */
 export function createKeyCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const record = createAuditWriter(writing)
@@ -65,7 +64,6 @@ export function createKeyCommands(writing: Writing) {
   }
 }
 
-/** Creates the reads of keys. */
 export function createKeyReads(db: Connection) {
   const find = db.prepare<[Buffer], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE secret_hash = ?`)
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')

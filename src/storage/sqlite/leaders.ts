@@ -8,7 +8,6 @@ function createLeadFinder(db: Connection): () => Lead | null {
   return () => find.get() ?? null
 }
 
-/** Creates the commands. */
 export function createLeaderCommands({ db, nowMs }: Writing) {
   const find = createLeadFinder(db)
   const take = db.prepare<[string, number]>(
@@ -26,7 +25,6 @@ export function createLeaderCommands({ db, nowMs }: Writing) {
   }
 }
 
-/** Creates the read. */
 export function createLeaderReads(db: Connection, nowMs: () => number) {
   const find = createLeadFinder(db)
   return { judgeLead: (holder: string, leaseMs: number) => judgeLead(find(), holder, leaseMs, nowMs()) }

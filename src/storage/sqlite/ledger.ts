@@ -43,7 +43,6 @@ export function createLedgerWriter({ db, nowMs, ids }: Writing) {
   }
 }
 
-/** Creates the reads of the ledger. */
 export function createLedgerReads(db: Connection) {
   const pages = createPages<LedgerEntry>(db, entryColumns, 'ledger_entries', 'number')
   const count = db.prepare<[string], number>('SELECT entry_count FROM accounts WHERE account_id = ?').pluck()

@@ -7,7 +7,6 @@ import { createRunEnds, type Found } from './run-ends.ts'
 import { createPendingWork, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands. */
 export function createPendingWorkCommands(writing: Writing) {
   const findJob = createJobFinder(writing.db)
   const pendingWork = createPendingWork(writing)

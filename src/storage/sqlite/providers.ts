@@ -4,7 +4,6 @@ import { longestPauseMs, slotWaitMs } from '../provider-terms.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands. */
 export function createProviderCommands({ db, nowMs }: Writing) {
   const find = db.prepare<[string], { pausedUntil: number; nextAt: number }>(
     'SELECT paused_until AS pausedUntil, next_at AS nextAt FROM providers WHERE provider = ?',
@@ -69,7 +68,6 @@ export function createProviderCommands({ db, nowMs }: Writing) {
   }
 }
 
-/** Creates the reads. */
 export function createProviderReads(db: Connection) {
   const found = db
     .prepare<{ jobId: string; n: number }, string>(

@@ -5,7 +5,6 @@ import type { Writing } from './writing.ts'
 // Each change removes so many buckets that are full again, so the table holds little more than those in use.
 const mostForgotten = 2
 
-/** Creates the command. */
 export function createRateCommands({ db, nowMs }: Writing) {
   const find = db.prepare<[string], number>('SELECT full_at FROM rate_buckets WHERE name = ?').pluck()
   const forget = db.prepare<[number, number]>(

@@ -15,7 +15,6 @@ import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
-/** Creates the reads. */
 export function createReads(db: Connection, nowMs: () => number) {
   return {
     ...createAccountReads(db),

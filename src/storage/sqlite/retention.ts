@@ -26,7 +26,6 @@ const outputsFolder = "substr(outputs ->> '$[0].key', 1, instr(outputs ->> '$[0]
 /** Says that the outputs of jobs are gone; what follows says of which. */
 export const sayGone = `UPDATE jobs SET outputs_gone = iif(outputs = '[]', 2, 1), removal_at = iif(outputs = '[]', NULL, 0)`
 
-/** Creates the commands. */
 export function createRetentionCommands({ db, nowMs }: Writing) {
   const expireJobs = db.prepare<{ now: number; limit: number }>(
     `${sayGone} WHERE number IN (
@@ -114,7 +113,6 @@ interface OutputsRow {
   readonly gone: number
 }
 
-/** Creates the reads. */
 export function createRetentionReads(db: Connection, nowMs: () => number) {
   const expired = db
     .prepare<{ now: number }, number>(

@@ -15,7 +15,6 @@ interface SigningKeyRow {
 
 const listSql = 'SELECT number, secret, created_at AS createdAtMs FROM signing_keys WHERE purpose = ? ORDER BY number'
 
-/** Creates the commands that create signing keys. */
 export function createSigningKeyCommands(writing: Writing) {
   const { db, nowMs } = writing
   const record = createAuditWriter(writing)
@@ -43,7 +42,6 @@ export function createSigningKeyCommands(writing: Writing) {
   }
 }
 
-/** Creates the reads of signing keys. */
 export function createSigningKeyReads(db: Connection) {
   const list = db.prepare<[SigningPurpose], SigningKeyRow>(listSql)
   return { signingKeys: (purpose: SigningPurpose): SigningKey[] => list.all(purpose).map(toSigningKey) }

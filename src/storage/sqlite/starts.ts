@@ -69,7 +69,6 @@ interface Unwritten {
 const insertedColumns = `number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
   priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price`
 
-/** Creates the command that starts generations. */
 export function createStartCommands(writing: Writing) {
   const { db, nowMs, ids, changed } = writing
   const findAccount = createAccountFinder(db)

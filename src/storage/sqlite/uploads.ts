@@ -6,7 +6,6 @@ import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands that change uploads. */
 export function createUploadCommands({ db, nowMs }: Writing) {
   const measure = createMeasure(db)
   const insert = db.prepare<Upload>(
@@ -28,7 +27,6 @@ export function createUploadCommands({ db, nowMs }: Writing) {
   }
 }
 
-/** Creates the reads of uploads. */
 export function createUploadReads(db: Connection, nowMs: () => number) {
   const find = db.prepare<[string, string, number], Upload>(
     `SELECT ${uploadColumns} FROM files WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?`,

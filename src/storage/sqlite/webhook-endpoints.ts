@@ -10,7 +10,6 @@ import type { Writing } from './writing.ts'
 
 const deletedError = 'The endpoint was deleted.'
 
-/** Creates the commands that change endpoints. */
 export function createWebhookCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const giveUp = createGiveUp(writing)
@@ -56,7 +55,6 @@ export function createWebhookCommands(writing: Writing) {
   }
 }
 
-/** Creates the reads of endpoints. */
 export function createWebhookReads(db: Connection) {
   const live = 'deleted_at IS NULL'
   const find = db.prepare<[string, string], WebhookRow>(

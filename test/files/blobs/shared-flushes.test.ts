@@ -11,7 +11,7 @@ function openFlushes() {
   return { begun, flush }
 }
 
-test('whoever asks during a flush waits for one that begins afterwards, and shares it', async () => {
+test('a call during a flush waits for one that begins afterwards, and shares it', async () => {
   const { begun, flush } = openFlushes()
   const first = flush('a')
   const late = [flush('a'), flush('a')]

@@ -1,4 +1,4 @@
-// Leaves the files that it was handed, in the order of their places.
+// Leaves the files that it was handed, in their order.
 import { copyFileSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 

@@ -17,14 +17,14 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A server that answers each request with the next of these, and the last one again and again. */
 async function serve(...answers: readonly Answer[]) {
-  const heard: IncomingMessage[] = []
+  const received: IncomingMessage[] = []
   const server = createServer((request, response) => {
-    answers[Math.min(heard.push(request), answers.length) - 1]?.(request, response)
+    answers[Math.min(received.push(request), answers.length) - 1]?.(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    heard,
+    received,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   }
 }
@@ -52,10 +52,10 @@ test('the origin that made the file may be private, and gets the credentials', a
   const done = await downloader.download(`${origin}/a`, path, stays, { origin, headers: { authorization: 'Bearer k' } })
   expect(done).toEqual({ bytes: 5, contentType: 'image/png' })
   expect(readFileSync(path, 'utf8')).toBe('whole')
-  expect(server.heard[0]?.headers.authorization).toBe('Bearer k')
+  expect(server.received[0]?.headers.authorization).toBe('Bearer k')
 })
 
-test('no other private address is asked, not even by a redirect of that origin', async () => {
+test('no other private address gets a request, not even by a redirect of that origin', async () => {
   await using other = await serve(give('secret'))
   await using server = await serve((_, response) => response.writeHead(302, { location: `${other.origin}/b` }).end())
   await using downloader = open()
@@ -68,7 +68,7 @@ test('no other private address is asked, not even by a redirect of that origin',
       message: expect.stringContaining('public address'),
       retryable: false,
     })
-  expect(other.heard).toEqual([])
+  expect(other.received).toEqual([])
 })
 
 test('another server that it redirects to does not get the credentials', async () => {
@@ -77,15 +77,18 @@ test('another server that it redirects to does not get the credentials', async (
   await using downloader = open({ allowed: parseAllowedHosts('127.0.0.1') })
   const options = { origin: server.origin, headers: { authorization: 'Bearer k', 'x-key': 'k' } }
   await downloader.download(`${server.origin}/a`, path, stays, options)
-  expect(server.heard[0]?.headers['x-key']).toBe('k')
-  expect([other.heard[0]?.headers.authorization, other.heard[0]?.headers['x-key']]).toEqual([undefined, undefined])
+  expect(server.received[0]?.headers['x-key']).toBe('k')
+  expect([other.received[0]?.headers.authorization, other.received[0]?.headers['x-key']]).toEqual([
+    undefined,
+    undefined,
+  ])
 })
 
 test('what fails in a way that may pass is tried again until it is whole', async () => {
   await using server = await serve(refuse(503), cut, refuse(429), refuse(404), give('whole'))
   await using downloader = open()
   await downloader.download(`${server.origin}/a`, path, stays, { origin: server.origin })
-  expect([server.heard.length, readFileSync(path, 'utf8')]).toEqual([5, 'whole'])
+  expect([server.received.length, readFileSync(path, 'utf8')]).toEqual([5, 'whole'])
 })
 
 test.each([
@@ -99,7 +102,7 @@ test.each([
   await expect(downloader.download(`${server.origin}/a`, path, stays, { origin: server.origin })).rejects.toMatchObject(
     { code: 'output_unavailable', message: expect.stringContaining(words), retryable },
   )
-  expect(server.heard).toHaveLength(tries)
+  expect(server.received).toHaveLength(tries)
 })
 
 test.each(['', 'identity', 'Identity', 'identity, identity', 'aws-chunked', 'aws-chunked,identity'])(

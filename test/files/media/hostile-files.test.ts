@@ -53,7 +53,7 @@ async function toPicture(format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' | 'tif
   return await sharp(noise).toFormat(format).toBuffer()
 }
 
-test('MEDIAGEN_MAX_PIXELS: pixel bombs are told by their headers', async () => {
+test('MEDIAGEN_MAX_PIXELS: pixel bombs are recognised by their headers', async () => {
   const jpeg = await toPicture('jpeg')
   // Height and width follow the marker of the frame.
   const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]))

@@ -26,7 +26,7 @@ test('an output is handed on by its URL between processes that each have an addr
     withBuiltin,
   )
   const { app } = api
-  // Asked here, run there.
+  // Started here, run there.
   const first = await api.run(art, artModel)
   const { url, sha256 } = first.outputs[0]
   expect([new URL(url).origin, new URL(url).origin === worker.app.app.httpUrl]).toEqual([app.app.httpUrl, false])

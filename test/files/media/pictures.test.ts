@@ -184,7 +184,7 @@ describe('pictures', () => {
   })
 })
 
-/** The red, green and blue of a place of a picture, which is given as a share of its sides. */
+/** The red, green and blue of a point of a picture, which is given as a share of its sides. */
 async function colorAt(path: string, across: number, down: number): Promise<number[]> {
   const { data, info } = await sharp(path).removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const at = (Math.floor(down * info.height) * info.width + Math.floor(across * info.width)) * info.channels

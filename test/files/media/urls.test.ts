@@ -1,4 +1,4 @@
-// Media from URLs: fetched when the job runs, whoever serves them and however; what cannot be had fails the job in words that
+// Media from URLs: fetched when the job runs, from any server; what cannot be had fails the job in words that
 // name the field and the host, and the credits are back (P105, P106, P107).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -24,9 +24,9 @@ beforeAll(async () => {
 afterAll(() => media[Symbol.asyncDispose]())
 
 test('a picture is fetched when the job runs, never while quoting, and reaches the engine as it is', async () => {
-  const asked: object[] = []
+  const requested: object[] = []
   await using host = await openHost((request, response) => {
-    asked.push(request.headers)
+    requested.push(request.headers)
     // What it is called is not believed.
     response.setHeader('content-type', 'text/html').end(picture)
   })
@@ -36,20 +36,20 @@ test('a picture is fetched when the job runs, never while quoting, and reaches t
   const job = await media.run(input)
   expect(job).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'image/png', bytes: picture.length }] })
   expect(job.outputs[0].sha256).toBe(createHash('sha256').update(picture).digest('hex'))
-  expect(asked).toMatchObject([{ 'accept-encoding': 'identity' }])
-  expect(asked[0]).not.toHaveProperty('authorization')
+  expect(requested).toMatchObject([{ 'accept-encoding': 'identity' }])
+  expect(requested[0]).not.toHaveProperty('authorization')
 })
 
-test('several places of an input are fetched, equal URLs once', async () => {
-  const asked: string[] = []
+test('several values of an input are fetched, equal URLs once', async () => {
+  const requested: string[] = []
   await using host = await openHost((request, response) => {
-    asked.push(request.url ?? '')
+    requested.push(request.url ?? '')
     response.end(picture)
   })
   const [a, b] = [`${host.url}/a`, `${host.url}/b`]
   const job = await media.run({ image: a, images: [b, a, `data:;base64,${picture.toString('base64')}`] })
   expect(job.outputs).toHaveLength(4)
-  expect(asked.toSorted()).toEqual(['/a', '/b'])
+  expect(requested.toSorted()).toEqual(['/a', '/b'])
 })
 
 test('all files of a job share the bytes that it may be handed', async () => {
@@ -237,11 +237,11 @@ test('closed ports and failed TLS handshakes are explained', async () => {
 
 test('a cancel breaks off a fetch', async () => {
   await using patient = await startMediaApp({ MEDIAGEN_MEDIA_ALLOW_HOSTS: '127.0.0.1' })
-  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  const { promise: requested, resolve } = Promise.withResolvers<void>()
   await using host = await openRawHost((socket) => void socket.once('data', () => resolve()))
   const { app } = patient
   const { body: started } = await app.generate(copyModel, { image: host.url }, { wait: false })
-  await asked
+  await requested
   await app.send(`/v1/jobs/${started.job_id}/cancel`, { method: 'POST' })
   await expect.poll(async () => (await app.send(`/v1/jobs/${started.job_id}`)).body.status).toBe('canceled')
   await expect.poll(() => host.open).toBe(0)

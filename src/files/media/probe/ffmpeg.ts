@@ -46,7 +46,7 @@ export async function seeWithFfmpeg(
 }
 
 /** Samples of a sound up to a time in seconds, in one channel, −1 … 1. */
-export async function hearWithFfmpeg(
+export async function decodeWithFfmpeg(
   ffmpegPath: string,
   path: string,
   until: number,

@@ -24,7 +24,7 @@ const pieceSeconds = 60
  * Decodes a sound up to a time in seconds.
  * @throws when a packet cannot be decoded
  */
-export async function hearWithFileDecoder(track: InputAudioTrack, until: number, take: Take): Promise<void> {
+export async function decodeWithFileDecoder(track: InputAudioTrack, until: number, take: Take): Promise<void> {
   let piece: EncodedPacket[] = []
   for await (const packet of new EncodedPacketSink(track).packets()) {
     if (packet.timestamp >= until) break

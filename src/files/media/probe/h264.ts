@@ -9,8 +9,8 @@ const startCode = Buffer.from([0, 0, 0, 1])
 
 const load = onFirstUse(async (): Promise<TinyH264> => {
   // The library was built for a browser's worker, but only needs its location.
-  const place = globalThis as { self?: unknown }
-  place.self ??= { location: { href: 'file:///' } }
+  const scope = globalThis as { self?: unknown }
+  scope.self ??= { location: { href: 'file:///' } }
   const { default: createModule } = await import('tinyh264/es/TinyH264.js')
   return await createModule()
 })

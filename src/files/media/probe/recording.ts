@@ -28,7 +28,7 @@ import type { InspectRequest } from './inspection.ts'
 import { readOggFlac } from './ogg-flac.ts'
 import { type Walked, walkPackets } from './packets.ts'
 import type { Seen } from './picture.ts'
-import { listen } from './sound.ts'
+import { decodeSound } from './sound.ts'
 import { lookAtVideo } from './video.ts'
 import { drawWaveform, waveformParts } from './waveform.ts'
 
@@ -39,8 +39,8 @@ const slackShare = 0.005
 const wholeSoundSeconds = 600
 const shortSoundSeconds = 1
 // Decoders drop less than this at the beginning and the end.
-const leastHeardShare = 0.9
-const leastHeardSlackSeconds = 0.1
+const leastDecodedShare = 0.9
+const leastDecodedSlackSeconds = 0.1
 // https://id3.org/ID3v1
 const id3v1Bytes = 128
 
@@ -89,16 +89,16 @@ async function inspectInput(input: Input, request: InspectRequest, type: Kind): 
 
   if (sound) {
     const isLong = film !== null || durationSeconds > wholeSoundSeconds
-    const listenSeconds = isLong ? shortSoundSeconds : durationSeconds
+    const secondsToDecode = isLong ? shortSoundSeconds : durationSeconds
     const { startSeconds = 0, endSeconds = 0 } = walked.get(sound) ?? {}
     const from = Math.max(0, startSeconds)
-    const until = from + listenSeconds
-    const heard = await listen({ track: sound, path, durationSeconds, from, until, ffmpegPath }, waveformParts)
-    const expected = Math.min(listenSeconds, endSeconds - from)
-    if (heard && heard.seconds < expected * leastHeardShare - leastHeardSlackSeconds)
-      throw invalidOutput(name, `has sound of which only ${heard.seconds.toFixed(1)} s can be decoded`)
+    const until = from + secondsToDecode
+    const decoded = await decodeSound({ track: sound, path, durationSeconds, from, until, ffmpegPath }, waveformParts)
+    const expected = Math.min(secondsToDecode, endSeconds - from)
+    if (decoded && decoded.seconds < expected * leastDecodedShare - leastDecodedSlackSeconds)
+      throw invalidOutput(name, `has sound of which only ${decoded.seconds.toFixed(1)} s can be decoded`)
     if (!film) {
-      const preview = heard && !isLong ? drawWaveform(heard.peaks) : null
+      const preview = decoded && !isLong ? drawWaveform(decoded.peaks) : null
       return { ...toSoundType(type), width: null, height: null, durationSeconds, preview, isPicture: false }
     }
   }

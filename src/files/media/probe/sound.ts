@@ -2,8 +2,8 @@
 
 import { AudioSampleSink, EncodedPacketSink, type InputAudioTrack, PCM_AUDIO_CODECS } from 'mediabunny'
 import { MPEGDecoder } from 'mpg123-decoder'
-import { hearWithFfmpeg } from './ffmpeg.ts'
-import { hearWithFileDecoder } from './file-decoder.ts'
+import { decodeWithFfmpeg } from './ffmpeg.ts'
+import { decodeWithFileDecoder } from './file-decoder.ts'
 import { openLibavDecoder } from './libav.ts'
 import { toBytes } from './packets.ts'
 
@@ -13,7 +13,7 @@ type Samples = Int16Array | Int32Array | Float32Array | Uint8Array
 type Take = (planes: readonly Samples[], seconds: number) => void
 
 /** Decodes a sound up to the requested time; throws if it cannot be decoded. */
-type Hear = (sound: Sound, take: Take) => Promise<void>
+type Decode = (sound: Sound, take: Take) => Promise<void>
 
 /** libav's decoders by Mediabunny's names of codecs. */
 const libavNames: Readonly<Record<string, string>> = { opus: 'libopus', flac: 'flac' }
@@ -34,7 +34,7 @@ export interface Sound {
 }
 
 /** The decoded sound. */
-export interface Heard {
+export interface DecodedSound {
   readonly seconds: number
   /** The loudest samples of equal parts of the whole length, 0 … 1. */
   readonly peaks: Float32Array
@@ -44,38 +44,38 @@ export interface Heard {
  * Decodes a sound by the first decoder that can; null if none exists for its codec.
  * @throws when none of them can decode it
  */
-export async function listen(sound: Sound, parts: number): Promise<Heard | null> {
+export async function decodeSound(sound: Sound, parts: number): Promise<DecodedSound | null> {
   const own = await findDecoder(sound.track)
   if (sound.ffmpegPath !== null)
     try {
-      return await hearAll(sound, hearWithOperatorsFfmpeg, parts)
+      return await decodeAll(sound, decodeWithOperatorsFfmpeg, parts)
     } catch (error) {
       // FFmpeg gives up at what is only beside the sound, such as a tag behind FLAC.
       if (!own) throw error
     }
-  return own && (await hearAll(sound, own, parts))
+  return own && (await decodeAll(sound, own, parts))
 }
 
-async function hearAll(sound: Sound, hear: Hear, parts: number): Promise<Heard> {
+async function decodeAll(sound: Sound, decode: Decode, parts: number): Promise<DecodedSound> {
   const peaks = new Float32Array(parts)
   const partsASecond = parts / sound.durationSeconds
-  let heard = 0
-  await hear(sound, (planes, seconds) => {
+  let decodedSeconds = 0
+  await decode(sound, (planes, seconds) => {
     for (const plane of planes)
-      measure(plane, (sound.from + heard) * partsASecond, (seconds / plane.length) * partsASecond, peaks)
-    heard += seconds
+      measure(plane, (sound.from + decodedSeconds) * partsASecond, (seconds / plane.length) * partsASecond, peaks)
+    decodedSeconds += seconds
   })
-  return { seconds: heard, peaks }
+  return { seconds: decodedSeconds, peaks }
 }
 
-async function findDecoder(track: InputAudioTrack): Promise<Hear | null> {
+async function findDecoder(track: InputAudioTrack): Promise<Decode | null> {
   const codec = (await track.getCodec()) ?? ''
   const libavName = libavNames[codec]
-  if (libavName) return (sound, take) => hearWithLibav(sound, libavName, take)
-  if (codec === 'mp3') return hearMp3
-  if (PCM_AUDIO_CODECS.some((name) => name === codec)) return hearPcm
+  if (libavName) return (sound, take) => decodeWithLibav(sound, libavName, take)
+  if (codec === 'mp3') return decodeMp3
+  if (PCM_AUDIO_CODECS.some((name) => name === codec)) return decodePcm
   const isTaken = codec === 'vorbis' || commonAac.test((await track.getCodecParameterString()) ?? '')
-  return isTaken ? hearFile : null
+  return isTaken ? decodeFile : null
 }
 
 /** Keeps the loudest samples; `first` and `step` are positions among the parts. */
@@ -95,13 +95,13 @@ function scaleOf(plane: Samples): readonly [number, number] {
   return plane instanceof Uint8Array ? [128, 128] : [0, 1]
 }
 
-const hearWithOperatorsFfmpeg: Hear = ({ ffmpegPath, path, until }, take) =>
-  hearWithFfmpeg(ffmpegPath ?? '', path, until, ffmpegRate, (samples) => take([samples], samples.length / ffmpegRate))
+const decodeWithOperatorsFfmpeg: Decode = ({ ffmpegPath, path, until }, take) =>
+  decodeWithFfmpeg(ffmpegPath ?? '', path, until, ffmpegRate, (samples) => take([samples], samples.length / ffmpegRate))
 
-const hearFile: Hear = ({ track, until }, take) =>
-  hearWithFileDecoder(track, until, (samples, rate) => take([samples], samples.length / rate))
+const decodeFile: Decode = ({ track, until }, take) =>
+  decodeWithFileDecoder(track, until, (samples, rate) => take([samples], samples.length / rate))
 
-async function hearPcm({ track, until }: Sound, take: Take): Promise<void> {
+async function decodePcm({ track, until }: Sound, take: Take): Promise<void> {
   for await (const sample of new AudioSampleSink(track).samples(0, until)) {
     const planes = Array.from({ length: sample.numberOfChannels }, (_, planeIndex) => {
       const plane = new Float32Array(sample.numberOfFrames)
@@ -113,7 +113,7 @@ async function hearPcm({ track, until }: Sound, take: Take): Promise<void> {
   }
 }
 
-async function hearWithLibav({ track, until }: Sound, name: string, take: Take): Promise<void> {
+async function decodeWithLibav({ track, until }: Sound, name: string, take: Take): Promise<void> {
   const sampleRate = await track.getSampleRate()
   const config = await track.getDecoderConfig()
   const decoder = await openLibavDecoder(name, {
@@ -138,7 +138,7 @@ async function hearWithLibav({ track, until }: Sound, name: string, take: Take):
   }
 }
 
-async function hearMp3({ track, until }: Sound, take: Take): Promise<void> {
+async function decodeMp3({ track, until }: Sound, take: Take): Promise<void> {
   const sampleRate = await track.getSampleRate()
   const decoder = new MPEGDecoder({ enableGapless: false })
   await decoder.ready

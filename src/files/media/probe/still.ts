@@ -51,7 +51,7 @@ export function toStill(codec: StillCodec, setup: Uint8Array, frame: KeyFrame): 
 export function toAv1Setup(codecString: string): Uint8Array | null {
   const parts = /^av01\.(\d)\.(\d\d)([MH])\.(\d\d)(?:\.(\d)\.(\d)(\d)(\d))?/.exec(codecString)
   if (!parts) return null
-  const [profile, level, tier, depth, mono, across, down, place] = [
+  const [profile, level, tier, depth, mono, across, down, position] = [
     Number(parts[1]),
     Number(parts[2]),
     parts[3] === 'H' ? 1 : 0,
@@ -62,7 +62,7 @@ export function toAv1Setup(codecString: string): Uint8Array | null {
     Number(parts[8] ?? 0),
   ]
   const deep = (depth > 8 ? 0x40 : 0) | (depth > 10 ? 0x20 : 0)
-  const sampling = (mono << 4) | (across << 3) | (down << 2) | place
+  const sampling = (mono << 4) | (across << 3) | (down << 2) | position
   return Uint8Array.of(0x81, (profile << 5) | level, (tier << 7) | deep | sampling, 0)
 }
 

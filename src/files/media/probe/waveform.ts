@@ -17,8 +17,8 @@ export function drawWaveform(peaks: Float32Array): Sharp {
   const loudest = Math.max(...peaks, 0.01)
   const bars = Array.from(peaks, (peak, index) => {
     const tall = Math.max(2, (peak / loudest) * (height - 8))
-    const place = `x="${index * step + gap / 2}" y="${(height - tall) / 2}" width="${step - gap}" height="${tall}"`
-    return `<rect ${place} rx="${(step - gap) / 2}"/>`
+    const box = `x="${index * step + gap / 2}" y="${(height - tall) / 2}" width="${step - gap}" height="${tall}"`
+    return `<rect ${box} rx="${(step - gap) / 2}"/>`
   })
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" fill="${color}">${bars.join('')}</svg>`
   return sharp(Buffer.from(svg))
