@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { KernelLimits } from '@mediagen/engine/containment.ts'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
-import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
+import { type CheckedCatalog, createCatalog } from '../catalog/catalog.ts'
 import { CatalogError, loadCatalog } from '../catalog/load.ts'
 import type { Model } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
@@ -108,7 +108,7 @@ export async function openCatalog(
   config: Config,
   engines: readonly Engine[],
   clock: Clock = systemClock,
-): Promise<AskingCatalog> {
+): Promise<CheckedCatalog> {
   const shipped = builtin?.catalog ?? []
   const catalog = createCatalog(
     // Tests compile the built-in schemas; a start need not.
@@ -116,7 +116,7 @@ export async function openCatalog(
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )
-  await catalog.ask()
+  await catalog.checkEngines()
   return catalog
 }
 

@@ -7,7 +7,7 @@ export function createSubmissionNotifications(
   store: Pick<Store, 'signingKeys' | 'findSubmission'>,
 ): SubmissionNotifications {
   return {
-    async hear(submission, token, upstreamId) {
+    async receive(submission, token, upstreamId) {
       const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)
       if (!isSubmissionToken(submission, token, secrets)) return false
       if (isUpstreamId(upstreamId)) await store.findSubmission({ ...submission, upstreamId })

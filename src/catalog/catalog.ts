@@ -4,18 +4,18 @@ import type { Clock } from '../core/clock.ts'
 import { createRound } from '../core/round.ts'
 import type { Catalog, Model } from './model.ts'
 
-// Interval of the questions. Engines read files and query other servers to answer, so answers may be this old …
+// Interval of the checks. Engines read files and query other servers to answer, so answers may be this old …
 const leastReadyForMs = 5000
-// … or older in a large catalog: a server that nobody asks anything must not be busy with questions.
+// … or older in a large catalog: an idle server must not be busy with checks.
 const readyForMsByModel = 3
 // An engine that does not answer in time is not ready; its answer counts when it comes.
 const answerMs = 5000
 
-/** A catalog that asks engines in the background. */
-export interface AskingCatalog extends Catalog {
+/** A catalog that checks its engines in the background. */
+export interface CheckedCatalog extends Catalog {
   readonly models: readonly Model[]
-  /** Asks now; resolves when the answers are up to date. */
-  ask(): Promise<void>
+  /** Checks now; resolves when the answers are up to date. */
+  checkEngines(): Promise<void>
 }
 
 /** Creates a catalog of models; their engines are looked up by kind. No model is ready until its engine has answered. */
@@ -23,14 +23,14 @@ export function createCatalog(
   models: readonly Model[],
   engines: ReadonlyMap<string, Engine>,
   clock: Clock,
-): AskingCatalog {
+): CheckedCatalog {
   const byId = new Map(models.map((model) => [model.id, model]))
   const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'the server is still checking it']))
   const readyForMs = Math.max(leastReadyForMs, models.length * readyForMsByModel)
   let ready: readonly Model[] = []
-  let askAgainMs = Number.NEGATIVE_INFINITY
+  let checkAgainMs = Number.NEGATIVE_INFINITY
 
-  async function askEngine(model: Model): Promise<void> {
+  async function checkEngine(model: Model): Promise<void> {
     const engine = engines.get(model.engine.kind)
     const reason = engine
       ? await engine.unready(model.engine).catch((error: unknown) => `the server cannot check it: ${String(error)}`)
@@ -38,10 +38,10 @@ export function createCatalog(
     reasons.set(model.id, reason)
   }
 
-  async function askAll(): Promise<void> {
-    askAgainMs = clock.nowMs() + readyForMs
+  async function checkAll(): Promise<void> {
+    checkAgainMs = clock.nowMs() + readyForMs
     const silent = new Set(models)
-    const answers = models.map((model) => askEngine(model).then(() => silent.delete(model)))
+    const answers = models.map((model) => checkEngine(model).then(() => silent.delete(model)))
     const timer = Promise.withResolvers<void>()
     const late = setTimeout(timer.resolve, answerMs)
     await Promise.race([Promise.all(answers), timer.promise])
@@ -52,27 +52,27 @@ export function createCatalog(
     if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
   }
 
-  const asking = createRound(askAll, () => {})
-  function askIfOld(): void {
-    const leftMs = askAgainMs - clock.nowMs()
+  const checking = createRound(checkAll, () => {})
+  function checkIfOld(): void {
+    const leftMs = checkAgainMs - clock.nowMs()
     // More is left when the clock was put back.
-    if (leftMs <= 0 || leftMs > readyForMs) asking.again()
+    if (leftMs <= 0 || leftMs > readyForMs) checking.again()
   }
 
   return {
     models,
     ready() {
-      askIfOld()
+      checkIfOld()
       return ready
     },
     find: (id) => byId.get(id),
     unready(model) {
-      askIfOld()
+      checkIfOld()
       return reasons.get(model.id) ?? null
     },
-    async ask() {
-      asking.again()
-      await asking.settled()
+    async checkEngines() {
+      checking.again()
+      await checking.settled()
     },
   }
 }

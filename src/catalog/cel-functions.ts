@@ -97,7 +97,6 @@ export function toValue(value: Value | undefined): Value {
   return typeof value === 'number' ? toFraction(value) : (value ?? null)
 }
 
-/** The kind of a value, in words. */
 export function typeOf(value: Value): string {
   if (value instanceof Fraction || typeof value === 'number') return 'a number'
   if (typeof value === 'string') return 'a text'

@@ -5,7 +5,6 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { Fraction, parseDecimal, toFraction } from '../core/fraction.ts'
 import { findFunction, findMethod, toTruth, toValue, typeOf, type Value } from './cel-functions.ts'
 
-/** A compiled expression. */
 export interface Expression {
   /** Names of the variables that it reads. */
   readonly variables: ReadonlySet<string>

@@ -22,7 +22,7 @@ export type TriedPrices = Map<string, readonly number[]>
 /**
  * Creates a model.
  * @param file absolute path of the catalog file, for settings that name other files
- * @param isTested whether tests found its price and its samples valid: they are compiled and read when somebody asks for them
+ * @param isTested whether tests found its price and its samples valid: they are compiled and read when they are requested
  * @throws EntryError
  */
 export function createModel(
@@ -79,7 +79,7 @@ export function createModel(
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
     concurrency: entry.engine.concurrency ?? defaultConcurrency,
     inputSchema: entry.input,
-    // Made when somebody asks for it, with the examples of its price.
+    // Made on request, with the examples of its price.
     get openapi() {
       const { billing, priceSummary, createExamples } = findPricing()
       return (openapi ??= createModelOpenapi({

@@ -25,7 +25,7 @@ const mostProblemsShown = 20
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
  * @param kinds the engines that entries may name
- * @param tested files that tests found valid: their entries are not checked, their schemas are compiled when an input arrives, their prices and samples when somebody asks for them
+ * @param tested files that tests found valid: their entries are not checked, their schemas are compiled when an input arrives, their prices and samples when they are requested
  * @throws CatalogError that lists what is wrong, each with file, model and field.
  */
 export function loadCatalog(
@@ -173,7 +173,7 @@ interface Parsed {
 }
 
 /**
- * JSON is YAML too, but the YAML parser takes twenty times as long. What the first refuses goes to the second, which reads it or
+ * JSON is YAML too, but the YAML parser is much slower. What the first refuses goes to the second, which reads it or
  * says where it is wrong.
  */
 function readJson(text: string): Parsed {

@@ -6,11 +6,9 @@ import type * as Cel from './cel.ts'
 
 const require = createRequire(import.meta.url)
 
-/** The largest price. */
 export const maxCredits = Number.MAX_SAFE_INTEGER
 
-// A model caches its price for this many inputs: most clients ask for a few sizes and lengths, and a cached price takes a sixth of
-// the time.
+// A model caches its price for this many inputs, since most clients request a few sizes and lengths.
 const mostKnown = 64
 
 /** A price that cannot be computed, or is not a whole number of credits; the message says which. */
@@ -25,7 +23,6 @@ export class PriceError extends Error {
   }
 }
 
-/** A compiled price. */
 export interface Price {
   /** Names of the variables that it reads: top-level fields of the input, and `usage`. */
   readonly variables: ReadonlySet<string>

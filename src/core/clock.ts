@@ -1,6 +1,5 @@
 // Time as a parameter, so a test can control it.
 
-/** Tells the time. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   nowMs(): number

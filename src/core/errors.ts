@@ -110,7 +110,7 @@ export class MediagenError extends Error {
   readonly details: ErrorDetails
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
-    // The message says what is wrong. Only a bug needs a stack, and capturing one makes a refusal several times as expensive.
+    // The message says what is wrong. Only a bug needs a stack, and capturing one makes a refusal expensive.
     const { stackTraceLimit } = Error
     if (code !== 'internal') Error.stackTraceLimit = 0
     super(message, options)

@@ -160,7 +160,7 @@ export type PendingWorkAnswer =
 export interface HeartbeatOutcome {
   /** Jobs whose claim was lost: stop working on them. */
   readonly lost: readonly string[]
-  /** Jobs whose owner asked to cancel. */
+  /** Jobs whose owner requested cancellation. */
   readonly cancelRequested: readonly string[]
   /** Jobs whose deadline has passed. */
   readonly deadlinePassed: readonly string[]

@@ -19,7 +19,6 @@ const forgetMs = 3_600_000
 // One page is one transaction, and starts wait for it.
 const jobsAtOnce = 200
 
-/** What the removal needs. */
 export interface ExpiryDeps {
   readonly store: RetentionStore & Pick<Store, 'lead'>
   readonly folders: FilesFolders

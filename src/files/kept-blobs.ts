@@ -5,7 +5,6 @@ import type { Blobs } from './blobs/blobs.ts'
 /** What reads them. */
 export type KeptBlobs = Pick<Blobs, 'stat' | 'open' | 'copyTo' | 'sign'>
 
-/** Creates it. */
 export function createKeptBlobs(blobs: KeptBlobs, store: Pick<RetentionStore, 'hasFiles'>): KeptBlobs {
   const isKept = (key: string): Promise<boolean> => store.hasFiles(key.slice(0, Math.max(0, key.indexOf('/'))))
   return {

@@ -151,7 +151,6 @@ function checkFile(stats: Stats, { name, maxBytes, maker }: Origin): void {
   if (problem !== null) throw invalidOutput(name, `is ${problem}`)
 }
 
-/** The origin of an output. */
 interface Origin {
   readonly name: string
   readonly maxBytes: number

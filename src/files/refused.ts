@@ -10,7 +10,6 @@ import type { Store } from '../core/store.ts'
 
 const lookMs = 3_600_000
 
-/** What the removal needs. */
 export interface RefusedDeps {
   /** Has a folder for each run; it need not exist. */
   readonly folder: string

@@ -34,7 +34,7 @@ const definition: ServiceDefinition = {
 export function addSubmissions(server: Pick<Server, 'addService'>, notifications: SubmissionNotifications): void {
   const tell: Tell = ({ request }, answer) => {
     const { provider, jobId, n, token, upstreamId } = request
-    notifications.hear({ provider, jobId, n }, token, upstreamId || null).then(
+    notifications.receive({ provider, jobId, n }, token, upstreamId || null).then(
       (genuine) => answer(null, create(TellSubmissionResponseSchema, { genuine })),
       (error: unknown) => answer(toStatus(toConnectError(toMediagenError(error), ''), '')),
     )
@@ -46,7 +46,7 @@ export function addSubmissions(server: Pick<Server, 'addService'>, notifications
 export function createRemoteSubmissions(transport: Transport): SubmissionNotifications {
   const core = createClient(SubmissionsService, transport)
   return {
-    async hear(submission, token, upstreamId) {
+    async receive(submission, token, upstreamId) {
       const { genuine } = await core.tellSubmission({ ...submission, token, upstreamId: upstreamId ?? '' })
       return genuine
     },

@@ -8,7 +8,7 @@ export interface BacklogRow {
   /** Of queues; empty otherwise. */
   readonly model: string
   readonly count: number
-  /** When the first began to wait; null where there is none, or it is not asked for. */
+  /** When the first began to wait; null if none waits, or if the time is not needed. */
   readonly since: number | null
 }
 

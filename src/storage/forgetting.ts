@@ -4,7 +4,6 @@ import type { Forgotten } from '../core/jobs/retention.ts'
 const inPage = 'number > :after AND number <= :last'
 const old = "finished_at <= :before AND status IN ('succeeded', 'failed', 'canceled', 'expired')"
 
-/** Selects a `ForgetPage`. */
 export const selectForgetPage = `SELECT max(number) AS last, min(created_at) AS oldest, count(*) AS jobs
   FROM (SELECT number, created_at FROM jobs WHERE number > :after ORDER BY number LIMIT :limit) AS page`
 

@@ -6,7 +6,6 @@ import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '../core/jo
 import type { RunState } from '../core/jobs/run-end.ts'
 import type { JobFilter, StartCommand } from '../core/store.ts'
 
-/** The row of a job. */
 export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
   readonly outputs: string
   readonly outputsGone: number
@@ -14,7 +13,6 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
   readonly cancelRequested: number
 }
 
-/** The columns of a `JobRow`. */
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   CASE WHEN outputs <> '[]' THEN expires_at END AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
@@ -49,7 +47,6 @@ export interface JobState extends Pick<
   readonly deadlineAtMs: number | null
 }
 
-/** Selects `JobState`s. */
 export const selectStates = `SELECT job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
   deleted_at AS deletedAtMs, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs FROM jobs`
@@ -77,7 +74,6 @@ export interface QueueKey {
 /** A row with the fields that determine its queue position. */
 export type QueueRow = JobRow & QueueKey
 
-/** The columns of a `QueueRow`. */
 export const queueColumns = `${jobColumns}, number, priority, fair`
 
 /** Turns a row into the port's record. */
@@ -130,7 +126,6 @@ export function toStartTexts({ input, usagePrice }: Pick<StartCommand, 'input' |
 /** A job with the fields that only an operator sees. */
 export type InspectedRow = QueueRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
 
-/** The columns of an `InspectedRow`. */
 export const inspectedColumns = `${queueColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
   available_at AS availableAtMs, worker, lease_until AS leaseUntilMs`
 
@@ -148,7 +143,6 @@ export type UpstreamRow = Omit<RecordedUpstreamRun, 'cost'> & {
   currency: string | null
 }
 
-/** The columns of an `UpstreamRow`. */
 export const upstreamColumns = `n, provider, upstream_id AS upstreamId, verdict, submitted_at AS submittedAtMs, ended_at AS endedAtMs,
   cost AS text, cost_amount AS amount, cost_currency AS currency`
 

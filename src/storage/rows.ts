@@ -15,7 +15,6 @@ export interface AccountState extends Account {
   readonly queuedJobs: number
 }
 
-/** The columns of an `AccountState`. */
 export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs`
 
 /** The account after a posting. */

@@ -48,7 +48,6 @@ export function selectCandidates(filter: JobFilter): string {
     FROM jobs WHERE ${accountId === null ? '' : 'account_id = :accountId AND '}${order} < :before ORDER BY ${order} DESC LIMIT ${pieceBounds.rows}`
 }
 
-/** Looks at a piece. */
 export function searchIn(candidates: Iterable<Candidate>, search: string): SearchPiece {
   const folded = foldText(search)
   const found: number[] = []
@@ -63,7 +62,6 @@ export function searchIn(candidates: Iterable<Candidate>, search: string): Searc
   return { found, next }
 }
 
-/** The reads of a store. */
 export interface SearchReads {
   readPiece(filter: SearchFilter, before: number): Promise<SearchPiece>
   /** The jobs, the newest first. */

@@ -30,7 +30,7 @@ export type MovedTable = keyof typeof movedTables
 /** A value of a row. */
 export type Cell = string | number | Uint8Array | null
 
-/** A database that is read. Nobody can change it meanwhile. */
+/** A database that is read, and that does not change meanwhile. */
 export interface TableSource extends AsyncDisposable {
   /** Whether a server is known to work on this database: it is connected, or leads. */
   isServed(nowMs: number): Promise<boolean>
@@ -43,7 +43,7 @@ export interface TableSource extends AsyncDisposable {
 /** A new database that is written in one transaction. Disposing of it without a commit leaves it as it was. */
 export interface TableTarget extends Omit<TableSource, 'isServed'> {
   write(table: MovedTable, columns: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void>
-  /** Puts the rules of the schema in force again, and makes all that was written durable. */
+  /** Enables the rules of the schema again, and makes all that was written durable. */
   commit(): Promise<void>
 }
 

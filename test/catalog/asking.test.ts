@@ -19,12 +19,12 @@ test.each([
   } as unknown as Engine
   const models = Array.from({ length: count }, (_, i) => ({ id: `m${i}`, engine: { kind: 'any' } }) as unknown as Model)
   const catalog = createCatalog(models, new Map([['any', engine]]), { nowMs: () => nowMs })
-  await catalog.ask()
+  await catalog.checkEngines()
   nowMs += ms - 1
   expect(catalog.ready()).toHaveLength(count)
   expect(checks).toBe(count)
   nowMs += 1
   catalog.ready()
   expect(checks).toBe(2 * count)
-  await catalog.ask()
+  await catalog.checkEngines()
 })

@@ -21,7 +21,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function hear(path: string, seconds = 1000): Promise<{ samples: Float32Array; pieces: number[]; rate: number }> {
+async function decodeAll(
+  path: string,
+  seconds = 1000,
+): Promise<{ samples: Float32Array; pieces: number[]; rate: number }> {
   using input = new Input({ formats: [MP4, OGG, ADTS], source: new FilePathSource(path) })
   const track = await input.getPrimaryAudioTrack()
   if (!track) throw new Error('no sound')
@@ -41,7 +44,7 @@ async function hear(path: string, seconds = 1000): Promise<{ samples: Float32Arr
 }
 
 test('M4A of the built-in engines: silence and a tone, at their loudness', async () => {
-  const { samples, rate } = await hear(await makeSound(folder, 'm4a'))
+  const { samples, rate } = await decodeAll(await makeSound(folder, 'm4a'))
   expect(rate).toBe(48_000)
   expect(samples.length / rate).toBeCloseTo(3, 1)
   const loudest = (from: number, to: number) =>
@@ -53,9 +56,9 @@ test('M4A of the built-in engines: silence and a tone, at their loudness', async
 
 test('opening files leaves this process as it was', async () => {
   const path = await makeSound(folder, 'm4a', 1)
-  await hear(path)
+  await decodeAll(path)
   const before = ['uncaughtException', 'unhandledRejection'].map((name) => process.listenerCount(name))
-  const opening = [hear(path), hear(path)]
+  const opening = [decodeAll(path), decodeAll(path)]
   expect(globalThis.process.pid).toBeGreaterThan(0)
   await Promise.all(opening)
   expect(['uncaughtException', 'unhandledRejection'].map((name) => process.listenerCount(name))).toEqual(before)
@@ -78,7 +81,7 @@ describe.skipIf(!ffmpeg)('beside FFmpeg', () => {
     runFfmpeg(
       `${sound.replace('SECONDS', String(seconds)).replace('RATE', String(rate))} -ac ${channels} ${options} ${path}`,
     )
-    const ours = await hear(path)
+    const ours = await decodeAll(path)
     expect(ours.rate).toBe(rate)
     expect(ours.pieces).toHaveLength(seconds > 60 ? 2 : 1)
     const theirs = decodeWithFfmpeg(path, channels)

@@ -7,7 +7,7 @@ import { useServer } from './postgres-fixture.ts'
 import { hasPostgres } from './postgres-server.ts'
 
 /** The next notification of a store. */
-async function hear(store: TestStore): Promise<readonly JobNotification[] | null> {
+async function nextNotification(store: TestStore): Promise<readonly JobNotification[] | null> {
   const { promise, resolve } = Promise.withResolvers<readonly JobNotification[] | null>()
   const ignore = store.onNotification(resolve)
   const received = await promise
@@ -26,10 +26,10 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     // No time passes, so nothing that is sent later arrives.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
-      const started = hear(other)
+      const started = nextNotification(other)
       const { jobId } = await startJob(one, accountId)
       expect(await started).toEqual([{ jobId, job: null, queued: true }])
-      const claimed = hear(one)
+      const claimed = nextNotification(one)
       await claimOne(other)
       expect(await claimed).toEqual([{ jobId, job: null, queued: false }])
     } finally {

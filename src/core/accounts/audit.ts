@@ -2,7 +2,6 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Page, PageRequest } from '../page.ts'
 
-/** The actor. */
 export type Actor =
   | { readonly kind: 'key'; readonly keyId: string; readonly accountId: string }
   /** The command line: the user of the operating system. */
@@ -10,10 +9,8 @@ export type Actor =
   /** The server itself. */
   | { readonly kind: 'system' }
 
-/** The server itself. */
 export const systemActor: Actor = { kind: 'system' }
 
-/** The recorded acts. */
 export type Act =
   | 'account.created'
   | 'key.created'
@@ -38,7 +35,6 @@ export interface AuditDraft {
   readonly after: JsonObject | null
 }
 
-/** A recorded act. */
 export interface AuditEntry extends AuditDraft {
   /** `audit_…`, sorts by time. */
   readonly entryId: string

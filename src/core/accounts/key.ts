@@ -9,7 +9,6 @@ const secretPattern = /^mgk_[0-9A-Za-z]{43}$/
 /** The permissions of keys, as they are written everywhere except in proto. docs/contract.md, section 2. */
 export const permissions = ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'] as const
 
-/** One permission. */
 export type Permission = (typeof permissions)[number]
 
 /** An API key, without its text. Times are milliseconds since 1970. */
@@ -44,7 +43,6 @@ export const keyUseMs = 60_000
 // `mgk_` and four of 43 characters, which leaves enough to guess.
 const prefixLength = 8
 
-/** Makes the text of a new key. */
 export function createKeySecret(): string {
   let digits = ''
   for (let i = 0; i < secretDigits; i++) digits += base62.charAt(randomInt(62))
@@ -66,7 +64,6 @@ export function hashKeySecret(secret: string): Buffer {
   return Buffer.from(hash('sha256', secret, 'hex'), 'hex')
 }
 
-/** Whether `text` names a permission. */
 export function isPermission(text: string): text is Permission {
   return (permissions as readonly string[]).includes(text)
 }

@@ -45,11 +45,9 @@ export interface SecretRotation {
   readonly previousUntilMs: number
 }
 
-/** The state of a delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
 
-/** The result of an attempt. */
 export interface AttemptResult {
   /** HTTP status of the answer; null when there was none. */
   readonly responseStatus: number | null
@@ -58,7 +56,6 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
-/** A finished attempt. */
 export interface DeliveryAttempt extends AttemptResult {
   readonly attemptedAtMs: number
 }
@@ -85,7 +82,6 @@ export interface Delivery {
   readonly finishedAtMs: number | null
 }
 
-/** A claimed delivery. */
 export interface ClaimedDelivery {
   readonly deliveryId: string
   readonly webhookId: string

@@ -16,7 +16,6 @@ export interface SealingKey {
   readonly secret: KeyObject
 }
 
-/** The content of a quote. */
 export interface Quote {
   readonly model: string
   readonly credits: number

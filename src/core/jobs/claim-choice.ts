@@ -29,7 +29,6 @@ export interface ClaimChoice {
   choose(found: readonly QueuedCandidate[]): readonly QueuedCandidate[]
 }
 
-/** Begins a claim. */
 export function createClaimChoice({ room, limit, except = [], share }: ClaimCommand): ClaimChoice {
   const left = new Map(Object.entries(room))
   const held = new Map(Object.entries(share?.held ?? {}))

@@ -1,7 +1,6 @@
 // The deletion of a job by its owner: its files and its input go, its record and its money stay. Pure.
 import type { Job, JobStatus } from './job.ts'
 
-/** The result of a deletion. */
 export type DeleteOutcome =
   /** Now or earlier: deleting again changes nothing. */
   | { readonly outcome: 'deleted'; readonly deletedAtMs: number }

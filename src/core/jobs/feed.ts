@@ -1,7 +1,6 @@
 // The port to changes of jobs.
 import type { Job } from './job.ts'
 
-/** Reports changes of jobs. */
 export interface JobFeed {
   /**
    * Yields the job at once and after each change, and ends after its terminal state. A slow reader gets only the latest state.

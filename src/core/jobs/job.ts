@@ -2,7 +2,6 @@
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../files/asset.ts'
 
-/** The state of a job. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
 /** States that end a client's wait. */
@@ -37,7 +36,6 @@ export function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'running'
 }
 
-/** Why a job did not succeed. */
 export interface JobError {
   /** Stable name of the failure. */
   readonly code: string
@@ -72,7 +70,7 @@ export interface Job {
   readonly createdAtMs: number
   readonly startedAtMs: number | null
   readonly finishedAtMs: number | null
-  /** Whether its owner asked to cancel while it ran. */
+  /** Whether its owner requested cancellation while it ran. */
   readonly cancelRequested: boolean
   /** The key of a draft picture while it runs. */
   readonly previewKey: string | null
@@ -124,7 +122,6 @@ export interface UsagePrice {
   readonly input: JsonObject
 }
 
-/** A claimed job. */
 export interface ClaimedJob {
   readonly job: Job
   readonly input: JsonObject
@@ -141,7 +138,6 @@ export interface ClaimedJob {
   readonly msToDeadline: number | null
 }
 
-/** How a run ended. */
 export type JobOutcome =
   | { readonly status: 'succeeded'; readonly outputs: readonly Asset[]; readonly creditsActual: number }
   | { readonly status: 'canceled'; readonly error: JobError }

@@ -2,7 +2,6 @@
 import type { JobError } from './job.ts'
 
 const firstBackoffMs = 1000
-/** The longest wait before a retry. */
 export const longestBackoffMs = 60_000
 
 /** The error of a job that was canceled before it finished. */

@@ -7,10 +7,8 @@ export interface Removal {
   readonly jobId: string | null
 }
 
-/** The kind of files in a folder. */
 export type FolderKind = 'outputs' | 'uploads' | 'expired'
 
-/** The owner of a folder. */
 export interface FolderOwner {
   readonly accountId: string
   readonly kind: FolderKind

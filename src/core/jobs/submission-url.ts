@@ -2,7 +2,6 @@
 // be guessed.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** A submission to a provider. */
 export interface Submission {
   readonly provider: string
   readonly jobId: string
@@ -15,7 +14,7 @@ export interface SubmissionNotifications {
    * Keeps the provider's id of a submission; null keeps nothing.
    * @returns whether the address, whose last part is `token`, is one that we gave
    */
-  hear(submission: Submission, token: string, upstreamId: string | null): Promise<boolean>
+  receive(submission: Submission, token: string, upstreamId: string | null): Promise<boolean>
 }
 
 /** Whether a provider may have given such an id. */

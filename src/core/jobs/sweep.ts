@@ -8,7 +8,6 @@ export interface SweepTerms {
   readonly reviewMs: number
 }
 
-/** The parameters of a sweep. */
 export interface SweepCommand extends SweepTerms {
   /** Maximum number of each kind. */
   readonly limit: number

@@ -1,7 +1,6 @@
 // Blobs: the port to the files of this service (outputs, previews, uploads). A disk or an object store is behind it.
 import { findContentType } from '@mediagen/engine/content-types.ts'
 
-/** A stored file. */
 export interface StoredBlob {
   /** Its name, for example `job_01jd…/0.png`. The part before the first slash names its owner, such as a run. */
   readonly key: string

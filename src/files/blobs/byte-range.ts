@@ -37,7 +37,7 @@ function isOutdated(headers: IncomingHttpHeaders, { etag, modifiedAtMs }: Valida
 
 /** Whether the client has this version. */
 function isKnown(headers: IncomingHttpHeaders, { etag, modifiedAtMs }: Validators): boolean {
-  // A reload asks for the file even if the client has it.
+  // A reload requests the file even if the client has it.
   if (headers['cache-control']?.includes('no-cache')) return false
   const noneMatch = headers['if-none-match']
   if (noneMatch !== undefined) return noneMatch.trim() === '*' || listTags(noneMatch).includes(opaque(etag))

@@ -83,7 +83,7 @@ async function* stream(
   }
 }
 
-/** Reads a body, and ends when nothing comes for a while. The time in which nobody asks for more does not count. */
+/** Reads a body, and ends when nothing comes for a while. The time in which the consumer does not read does not count. */
 async function* readBody({ body }: Response): AsyncIterable<Uint8Array> {
   const reader = body?.getReader()
   if (!reader) return

@@ -13,7 +13,6 @@ export interface Bucket {
   readonly sessionToken?: string | undefined
 }
 
-/** A request. */
 export interface BucketRequest {
   /** What comes after the address of the bucket: the name of an object, or nothing. */
   readonly object?: string
@@ -45,7 +44,6 @@ export class BlobsError extends Error {
   }
 }
 
-/** Sends requests to a bucket. */
 export interface BucketClient {
   /**
    * Sends a request until it is answered by a success.

@@ -9,7 +9,6 @@ const maxParts = 10_000
 /** The body of a new object: bytes that are at hand, or a file that is read while it is sent. */
 type Content = Buffer<ArrayBuffer> | Blob
 
-/** A new object. */
 export interface NewObject {
   readonly name: string
   readonly contentType: string

@@ -7,7 +7,6 @@ import type { MediaReader } from '../media/reader.ts'
 import { isUploadId } from '../media/reference.ts'
 import { copyStored } from './stored.ts'
 
-/** What the reader needs. */
 export interface UploadReaderDeps {
   readonly store: Pick<UploadStore, 'getUpload'>
   /** The storage of uploaded files. */

@@ -21,7 +21,6 @@ const missingTries = 4
 const defaultFirstPauseMs = 500
 const longestPauseMs = 30_000
 
-/** How files are downloaded. */
 export interface DownloaderOptions {
   readonly allowed: AllowedHosts
   readonly allowedPorts?: AllowedPorts
@@ -35,7 +34,6 @@ export interface DownloaderOptions {
   readonly resolve?: typeof lookup
 }
 
-/** Downloads files. */
 export interface Downloader extends AsyncDisposable {
   /**
    * Downloads a URL to a path, and again as long as it fails in a way that may pass.

@@ -11,7 +11,6 @@ export interface Kind {
   readonly extension: MediaExtension
 }
 
-/** What a file is. */
 export interface Found {
   /** Null when it is of no type that is accepted. */
   readonly kind: Kind | null
@@ -59,7 +58,6 @@ const extensions: Readonly<Record<string, MediaExtension>> = {
   'audio/aac': 'aac',
 }
 
-/** Recognises a file. */
 export async function findKind(path: string): Promise<Found> {
   // Loaded with the first file, because its forty modules would slow down every start.
   const { fileTypeFromFile } = await import('file-type')

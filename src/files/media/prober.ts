@@ -31,7 +31,6 @@ export interface ProberOptions {
   readonly entry?: URL | undefined
 }
 
-/** An output to probe. */
 export interface ProbedFile {
   /** A file that every user may read. */
   readonly path: string
@@ -45,7 +44,6 @@ export interface ProbedFile {
   readonly owner: string
 }
 
-/** Probes outputs. */
 export interface Prober {
   /** @throws EngineError `output_invalid` if the file may not be served, cannot be decoded, or crashes its decoder */
   inspect(file: ProbedFile, signal?: AbortSignal): Promise<Inspection>

@@ -22,7 +22,6 @@ const redirects = new Set([301, 302, 303, 307, 308])
 // Statuses below 500 that allow a retry.
 const passing = new Set([408, 425, 429])
 
-/** How URLs are fetched. */
 export interface UrlReaderOptions {
   /** Hosts that are allowed in addition to public addresses. */
   readonly allowed: AllowedHosts

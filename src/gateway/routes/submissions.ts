@@ -19,7 +19,7 @@ export function addSubmissionRoute(app: FastifyInstance, notifications: Submissi
       // Before the body is read.
       async onRequest({ params }) {
         const submission = toSubmission(params)
-        if (submission === null || !(await notifications.hear(submission, params.token, null)))
+        if (submission === null || !(await notifications.receive(submission, params.token, null)))
           throw new MediagenError('route_not_found', 'There is nothing at this address.')
       },
     },
@@ -28,7 +28,7 @@ export function addSubmissionRoute(app: FastifyInstance, notifications: Submissi
       const { request_id: requestId, id } = (body ?? {}) as { request_id?: unknown; id?: unknown }
       const upstreamId = requestId ?? id
       const submission = toSubmission(params)
-      if (submission && isUpstreamId(upstreamId)) await notifications.hear(submission, params.token, upstreamId)
+      if (submission && isUpstreamId(upstreamId)) await notifications.receive(submission, params.token, upstreamId)
       return reply.code(204).send()
     },
   )

@@ -16,7 +16,6 @@ const changes = {
   adjust: { act: 'credits.adjusted', rule: adjust },
 } as const satisfies Record<string, { act: Act; rule: typeof grant }>
 
-/** Creates an account, with its credits. */
 export async function createAccount(
   tx: Writing,
   name: string,

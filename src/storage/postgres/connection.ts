@@ -43,7 +43,7 @@ const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET 
 
 /**
  * A row that a transaction marks as its last act, so that its commit can be checked afterwards; one transaction uses it at a time. Numbers
- * of transactions are even. An odd one says that the transaction before it was given up: its mark, if that comes late, is no number,
+ * of transactions are even. An odd one says that the transaction before it was given up: its mark, if that comes late, becomes NULL,
  * and nothing of it is committed.
  */
 interface Slot {
@@ -298,13 +298,13 @@ function isLost(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === lostCode
 }
 
-/** A standby answers reads: without a change, nobody would notice that another server leads by now. */
+/** Refuses a standby: it answers reads, so a process that changes nothing would not notice that another server leads. */
 async function refuseStandby(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>('SELECT pg_is_in_recovery() AS follows')
   if (rows[0]?.follows) throw new Error('the server follows another one and takes no changes')
 }
 
-/** A failure that nobody waits for is no unhandled one. */
+/** Keeps a failure that is not awaited from ending the process as an unhandled rejection. */
 function quiet<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {})
   return promise

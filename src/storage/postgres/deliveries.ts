@@ -147,7 +147,6 @@ function byDue(a: ClaimRow, b: ClaimRow): number {
   return a.dueAt - b.dueAt || a.number - b.number
 }
 
-/** Records the outcome of an attempt. */
 export async function reportDelivery(tx: Writing, report: DeliveryReport): Promise<boolean> {
   const { deliveryId, token, attempt, next, prompt, gone } = report
   tx.send(
@@ -198,7 +197,6 @@ export async function reportDelivery(tx: Writing, report: DeliveryReport): Promi
   return true
 }
 
-/** Makes a delivery due now. */
 export async function redeliver(tx: Writing, deliveryId: string, by: Actor = systemActor): Promise<RedeliverOutcome> {
   const found = await tx.row<{ deletedAtMs: number | null }>(
     `SELECT deleted_at AS deletedAtMs FROM webhooks

@@ -27,7 +27,6 @@ export type PositionedRow = JobRow & { readonly queuePosition: number | null }
 
 // For one row, or a few.
 const position = "CASE WHEN status = 'queued' THEN (SELECT nth FROM queue_places(ARRAY[jobs.number])) END"
-/** The columns of a `PositionedRow`. */
 export const positionedColumns = `${jobColumns}, ${position} AS queuePosition`
 
 /** Adds the positions to rows that are few: those of a model share one walk along its queue. @param rows selects `number` and `status` too */

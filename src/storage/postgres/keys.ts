@@ -115,7 +115,7 @@ export function createKeyReads(db: Database) {
   }
 
   return {
-    /** A cache of keys by their text, which saves a question for each call. An unknown key is not cached: a new key works at once. */
+    /** A cache of keys by their text, which saves a query for each call. An unknown key is not cached: a new key works at once. */
     async findKey(secret: string): Promise<ApiKey | null> {
       return believed.get(secret) ?? (isKeySecret(secret) ? await readKey(secret) : null)
     },

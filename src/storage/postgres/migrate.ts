@@ -88,7 +88,6 @@ async function checkServer(client: Client, name: string): Promise<void> {
     )
 }
 
-/** Number of migrations that the database has. */
 async function readApplied(
   client: Client,
   name: string,

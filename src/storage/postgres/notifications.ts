@@ -16,10 +16,9 @@ const answerMs = 3000
 const mostNotified = 240
 // Marks a job that came into the queue.
 const queuedMark = '+'
-// A pooler of transactions takes LISTEN without a word, and nothing ever comes.
+// A pooler of transactions accepts LISTEN without an error, but no notification ever arrives.
 const proofMs = 3000
 
-/** Notifications of a store. */
 export interface Notifications {
   readonly listeners: Set<NotificationListener>
   readonly actListeners: Set<(entry: AuditEntry) => void>

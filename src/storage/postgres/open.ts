@@ -35,7 +35,7 @@ import { createWebhookReads, createWebhookWrites } from './webhook-endpoints.ts'
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000
-// What a start needs: nobody may have locked a table.
+// What a start needs: no table may be locked.
 const takeLocks = 'LOCK TABLE accounts, jobs, job_inputs, ledger_entries, queues, queue_shares IN ROW EXCLUSIVE MODE'
 // For one of its pages, which counts all jobs of some accounts.
 const verifyMs = 600_000
@@ -206,10 +206,10 @@ async function begin(db: Database, listenUrl: string | null): Promise<Notificati
   return openNotifications(db, listenUrl, randomUUID())
 }
 
-/** Closes parts one by one. Idle connections do not keep the process alive, but their end is awaited. */
-async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> {
+/** Closes one after the other. Idle connections do not keep the process alive, but their end is awaited. */
+async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
   const awake = setInterval(() => {}, awakeMs)
-  for (const close of parts) await close()
+  for (const close of closers) await close()
   clearInterval(awake)
 }
 
@@ -218,7 +218,7 @@ function createCommands(db: Database, notifications: Notifications, options: Pos
   const { maxQueueMs = Infinity, maxQueuedWrites = Infinity } = options
   let latestMs = 0
   const ids = createIdSource(() => latestMs, takeRandomBytes)
-  /** When each was asked for, the oldest first. */
+  /** When each was requested, the oldest first. */
   const waiting = new Map<symbol, number>()
   let closed = false
   let idle = (): void => {}

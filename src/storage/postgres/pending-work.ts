@@ -1,4 +1,4 @@
-// The commands for questions to other servers about jobs that have no run any more.
+// The commands for pending work at other servers, for jobs that no longer run.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 import { decideReconciled } from '../../core/jobs/run-end.ts'
 import type { PendingWork, PendingWorkAnswer } from '../../core/store.ts'
@@ -7,7 +7,7 @@ import { endRun, type Found, lockJobs } from './run-ends.ts'
 import { dropPendingWork, recordRun } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-/** Claims questions that are due. */
+/** Claims pending work that is due. */
 export async function claimPendingWork(tx: Writing, limit: number, leaseMs: number): Promise<readonly PendingWork[]> {
   const nowMs = await tx.nowMs()
   type Row = Omit<PendingWork, 'checkpoint' | 'ageMs'> & { checkpoint: string | null; owedAt: number }
@@ -26,7 +26,7 @@ export async function claimPendingWork(tx: Writing, limit: number, leaseMs: numb
   }))
 }
 
-/** Records the answer to a question, if nobody has claimed it again. */
+/** Records the answer, unless the work was claimed again since. */
 export async function answerPendingWork(
   tx: Writing,
   { jobId, fence, attempts }: PendingWork,

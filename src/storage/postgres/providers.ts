@@ -9,7 +9,6 @@ import { longestPauseMs, slotWaitMs } from '../provider-terms.ts'
 import type { Database, Transaction } from './connection.ts'
 import type { Submit, Writing } from './writing.ts'
 
-/** Creates this part of the store. */
 export function createProviderStore(db: Database, submit: Submit): ProviderStore {
   return {
     enterProvider: (entry) => submit((tx) => enterProvider(tx, entry)),

@@ -89,7 +89,6 @@ export async function retryRemovals(tx: Writing): Promise<void> {
   tx.send('UPDATE files SET removal_at = 0 WHERE removal_at > 0')
 }
 
-/** Forgets old jobs. */
 export async function forgetJobs(tx: Writing, { keepMs, after, limit }: ForgetCommand): Promise<Forgotten> {
   const before = (await tx.nowMs()) - keepMs
   const [page = { last: null, oldest: null, jobs: 0 }] = await tx.rows<ForgetPage>(selectForgetPage, { after, limit })

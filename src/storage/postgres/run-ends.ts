@@ -17,7 +17,7 @@ export interface Found {
   readonly afterLoss: AfterLoss
 }
 
-/** Jobs with their accounts and positions in the queue: all that changes with them, in the order in which they were asked for. */
+/** Jobs with their accounts and positions in the queue: all that changes with them, in the order in which they were requested. */
 export interface LockedJobs {
   readonly jobs: ReadonlyMap<string, JobState>
   readonly accounts: LockedAccounts
@@ -107,7 +107,7 @@ export interface JobEnd {
   readonly found?: Found | undefined
 }
 
-/** Moves jobs out of a run or a review; nothing else does. Everything is sent at once, so that many end together. */
+/** The only function that moves jobs out of a run or a review. Everything is sent at once, so that many end together. */
 export async function endRuns(
   tx: Writing,
   locked: LockedJobs,
@@ -132,7 +132,7 @@ export async function endRuns(
     const row = rows.get(jobId)
     if (row === undefined) throw new Error(`job ${jobId} vanished`)
     const job = toPositioned(row)
-    // Later jobs change its position without a notification, so none carries the record.
+    // Later jobs change its position without a notification, so this one carries no record.
     if (job.status === 'queued') tx.queued(job.jobId)
     else tx.changed(job.jobId, job)
     return job

@@ -1,4 +1,4 @@
-// Starting generations: the replay check, the limits, the hold and the queued job. Starts that are asked for together share a
+// Starting generations: the replay check, the limits, the hold and the queued job. Starts that are requested together share a
 // transaction: one round trip loads what they need, another one writes and commits.
 import { lastQueuePosition } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
@@ -19,7 +19,7 @@ type Started = {
   readonly writes: StartWrites
 }
 
-/** The outcome of a start; a wrong command has an error of its own. */
+/** The outcome of a start; a wrong command fails alone, with its own error. */
 export type StartAnswer = StartOutcome | Error
 
 /** Starts generations, in order. The positions of new jobs arrive with the commit. */
@@ -82,7 +82,7 @@ export async function startGenerations(
   write(tx, made, accounts, shares, nowMs)
   const jobIds = made.map(({ job }) => job.jobId)
   const positions = readPositions(tx, jobIds)
-  // Nobody waits for them when the transaction fails.
+  // When the transaction fails, they are not awaited.
   positions.catch(() => {})
   return { answers, positions }
 }

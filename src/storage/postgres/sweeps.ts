@@ -48,7 +48,6 @@ export async function findSweepSteps(
   return Object.entries(steps).flatMap(([step, { sweep }]) => (found?.[step] === true ? [sweep] : []))
 }
 
-/** Ends the leases of dead processes. */
 export async function endLeases(tx: Writing, workers: readonly string[]): Promise<number> {
   await dropLead(tx, workers)
   return tx.change(

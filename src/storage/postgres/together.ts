@@ -1,4 +1,4 @@
-// Group commit: commands of one kind that are asked for together run in one transaction, and so do those that are asked for while
+// Group commit: commands of one kind that are requested together run in one transaction, and so do those that are requested while
 // it runs. The slower the server, the larger the groups.
 
 import { isDatabaseAway } from '../../core/storage-trouble.ts'

@@ -1,4 +1,4 @@
-// Submissions to other servers, and the pending questions to them: the outcome of unknown runs, and the cancellation of runs
+// Submissions to other servers, and the pending work there: the outcome of unknown runs, and the cancellation of runs
 // whose jobs have ended.
 import type { UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Writing } from './writing.ts'
@@ -7,7 +7,6 @@ import type { Writing } from './writing.ts'
 const ended: ReadonlySet<UpstreamRun['verdict']> = new Set(['refused', 'succeeded', 'failed', 'canceled'])
 const openRun = 'EXISTS (SELECT 1 FROM upstream_runs WHERE job_number = :number AND ended_at IS NULL)'
 
-/** Records a submission. */
 export function recordRun({ send }: Writing, number: number, run: UpstreamRun, nowMs: number): void {
   const { n, provider, upstreamId, verdict, cost } = run
   send(

@@ -60,7 +60,6 @@ async function deleteWebhook(tx: Writing, accountId: string, webhookId: string):
   return deleted > 0
 }
 
-/** Creates the changes of endpoints. */
 export function createWebhookWrites(ask: <Result>(change: (tx: Writing) => Promise<Result>) => Promise<Result>) {
   return {
     createWebhook: (draft: WebhookDraft, limit: number) => ask((tx) => createWebhook(tx, draft, limit)),

@@ -1,10 +1,9 @@
 // Runs many commands in one transaction with one fsync; with a savepoint each if one fails.
 import { sqliteCode, type Connection } from './connection.ts'
 
-/** The result of one command. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: Failure }
 
-/** An answer on its way to the thread that asked. */
+/** An answer on its way to the thread that sent the command. */
 export type SentAnswer = Answer & { readonly id: number }
 
 /** An error in the form that crosses threads. */

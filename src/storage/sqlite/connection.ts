@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartupError } from '../../core/errors.ts'
 
-/** A connection. */
 export type Connection = Database.Database
 
 /** How long a connection waits for another process that is writing. */

@@ -286,7 +286,7 @@ export function createDeliveryReads(db: Connection, nowMs: () => number) {
   return {
     hasDueDelivery({ unprovenHere, ...caps }: DeliveryClaim): boolean {
       const now = nowMs()
-      // Asked after each change of a job, and the usual answer.
+      // Read after each change of a job, and the usual result.
       if (dueToAny.get(now, now) === undefined) return false
       const { webhookIds, accountIds, unprovenAccountIds } = createRoom(caps, findUnderWay(now), unprovenHere).full()
       const isDue = (proven: boolean, except: readonly string[]): boolean =>

@@ -46,7 +46,6 @@ export function requireSchema(db: Connection, path: string, exact = false): void
   )
 }
 
-/** Number of migrations that the database has. */
 function countApplied(db: Connection, path: string, migrations: readonly Migration[], exact = false): number {
   const tables = db
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

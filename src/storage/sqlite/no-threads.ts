@@ -6,7 +6,7 @@ import { serveReads } from './read-loop.ts'
 import type { Thread, Threads } from './threads.ts'
 import { serveWrites } from './write-loop.ts'
 
-/** No threads: each change and each list holds up the thread that asked. */
+/** No threads: each change and each list holds up the thread that calls it. */
 export const noThreads: Threads = {
   startWriter: () => new SameThread((port) => serveWrites(port)),
   startReader: (path) => new SameThread((port) => serveReads(port, path)),
@@ -21,7 +21,7 @@ class SameThread extends EventEmitter implements Thread {
     super()
     const { port1, port2 } = new MessageChannel()
     serve(port2)
-    // Whoever waits for an answer keeps the process alive.
+    // `port1`, of the caller that waits for an answer, keeps the process alive.
     port2.unref()
     this.#port = port1
     this.#ended = once(port2, 'close')

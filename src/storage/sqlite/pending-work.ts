@@ -1,4 +1,4 @@
-// The commands for questions to other servers about jobs that have no run any more.
+// The commands for pending work at other servers, for jobs that no longer run.
 import { decideReconciled, type RunEnd } from '../../core/jobs/run-end.ts'
 import type { PendingWork, PendingWorkAnswer } from '../../core/store.ts'
 import { type JobState, toRunState } from '../job-rows.ts'

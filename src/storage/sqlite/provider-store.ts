@@ -3,7 +3,6 @@ import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { createProviderReads } from './providers.ts'
 
-/** Creates this part of the store. */
 export function createProviderStore(
   writer: Pick<GroupCommit, 'submit'>,
   reads: ReturnType<typeof createProviderReads>,

@@ -86,7 +86,6 @@ export function createRetentionCommands({ db, nowMs }: Writing) {
   }
 }
 
-/** Creates the command that forgets old jobs. */
 export function createForgetting({ db, nowMs }: Writing) {
   const findPage = db.prepare<ForgetCommand, ForgetPage>(selectForgetPage)
   const [mark, forgetDeliveries, forget] = [`${sayGone} WHERE ${withFiles}`, deleteDeliveries, deleteJobs].map((sql) =>

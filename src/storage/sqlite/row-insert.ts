@@ -1,5 +1,4 @@
-// Inserts many rows with few statements: a statement of its own for each row costs a sixth more, and each statement opens a table of
-// its own for what its triggers read.
+// Inserts many rows with few statements, since each statement opens a temporary table for what its triggers read.
 import type { Connection } from './connection.ts'
 
 /** A value of a column. */

@@ -130,7 +130,7 @@ export function createStartCommands(writing: Writing) {
     /** Starts generations, in order, each in the state that those before it leave. Their rows are written together. */
     startGenerations(...requests: StartRequest[]): StartAnswer[] {
       const starters = new Map<string, Starter>()
-      // Nobody else writes during this transaction.
+      // No other connection can write during this transaction.
       let last = lastNumber.get() ?? 0
       let rows: Unwritten = { jobs: [], inputs: [], entries: [] }
 

@@ -51,7 +51,6 @@ export function createSweepReads(db: Connection, nowMs: () => number) {
   }
 }
 
-/** Creates the sweep commands. */
 export function createSweepCommands(writing: Writing) {
   const { db, nowMs } = writing
   const sweepLost = createLostSweep(writing)

@@ -7,7 +7,7 @@ import { migrate, requireSchema } from './migrate.ts'
 
 /**
  * Opens a file for reading. Other processes cannot write to it until it is disposed of.
- * @throws StartupError when there is none, or its schema is not that of this program
+ * @throws StartupError when no database is there, or its schema is not that of this program
  */
 export function openSqliteTables(path: string): TableSource {
   requireFile(path)

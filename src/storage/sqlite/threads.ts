@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads'
 /** The writer or the reader, as the store talks to it. */
 export type Thread = Pick<Worker, 'postMessage' | 'ref' | 'unref' | 'terminate'> & Pick<EventEmitter, 'on' | 'once'>
 
-/** Starts them. */
 export interface Threads {
   startWriter(): Thread
   /** @param path the database file */

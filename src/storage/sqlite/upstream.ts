@@ -1,4 +1,4 @@
-// Submissions to other servers, and the pending questions to them: the outcome of unknown runs, and the cancellation of runs
+// Submissions to other servers, and the pending work there: the outcome of unknown runs, and the cancellation of runs
 // whose jobs have ended.
 import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { RecordedUpstreamRun } from '../../core/jobs/job.ts'
@@ -37,14 +37,14 @@ export function createUpstreamRuns({ db, nowMs }: Writing) {
   }
 }
 
-/** Creates the list of the questions to other servers. */
+/** Creates the list of the pending work at other servers. */
 export function createPendingWork({ db, nowMs }: Writing) {
   const openRun = 'SELECT 1 FROM upstream_runs WHERE job_number = :number AND ended_at IS NULL'
   const owe = db.prepare<{ number: number; nowMs: number }>(
     `INSERT OR REPLACE INTO upstream_duties (job_number, kind, checkpoint, fence, owed_at, due_at)
      SELECT number, 'cancel', checkpoint, sequence, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})`,
   )
-  const ask = db.prepare<{ number: number; nowMs: number }>(
+  const reconcile = db.prepare<{ number: number; nowMs: number }>(
     `INSERT INTO upstream_duties (job_number, kind, fence, owed_at, due_at)
      SELECT number, 'reconcile', sequence, :nowMs, :nowMs FROM jobs WHERE number = :number`,
   )
@@ -76,7 +76,7 @@ export function createPendingWork({ db, nowMs }: Writing) {
   return {
     /** Requests the cancellation of submissions that may still run, because the job ends without success. Called while the job still has its checkpoint. */
     oweCancel: (number: number): void => void owe.run({ number, nowMs: nowMs() }),
-    oweReconcile: (number: number): void => void ask.run({ number, nowMs: nowMs() }),
+    oweReconcile: (number: number): void => void reconcile.run({ number, nowMs: nowMs() }),
     /** Records what an abandoned run learned about a submission after its job had ended. */
     learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
     drop: (number: number): void => void drop.run(number),

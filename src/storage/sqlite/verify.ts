@@ -3,7 +3,6 @@ import type { LedgerReport } from '../../core/store.ts'
 import { type ReadRows, verifyLedger } from '../verify.ts'
 import type { Connection } from './connection.ts'
 
-/** Creates the check of the whole ledger. */
 export function createLedgerVerifier(db: Connection): () => Promise<LedgerReport> {
   const statements = new Map<string, ReturnType<Connection['prepare']>>()
   const read = async (sql: string, values: object): Promise<readonly unknown[]> => {

@@ -2,7 +2,6 @@
 
 import type { Read } from '../read-at.ts'
 
-/** A box. */
 export interface Box {
   readonly type: string
   /** Where its content begins. */

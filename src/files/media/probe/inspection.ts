@@ -1,7 +1,6 @@
 // The request to inspect an output, and its result.
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 
-/** A file to inspect. */
 export interface InspectRequest {
   readonly path: string
   /** Name of the file in messages. */
@@ -14,7 +13,6 @@ export interface InspectRequest {
   readonly ffmpegPath: string | null
 }
 
-/** The result of the inspection. */
 export interface Inspection {
   readonly contentType: string
   /** Usual file name extension, without a dot. */

@@ -22,7 +22,6 @@ export interface SoundParameters {
   readonly setup: Uint8Array | null
 }
 
-/** A decoder of libav.js. */
 export interface LibavDecoder {
   /** Decodes a packet, or flushes the decoder at the end; throws if that fails. */
   decode(packet: Uint8Array | null): Promise<Frame[]>

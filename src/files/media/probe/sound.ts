@@ -33,7 +33,6 @@ export interface Sound {
   readonly ffmpegPath: string | null
 }
 
-/** The decoded sound. */
 export interface DecodedSound {
   readonly seconds: number
   /** The loudest samples of equal parts of the whole length, 0 … 1. */

@@ -7,7 +7,6 @@ const height = 128
 const gap = 2
 const color = '#8b7bd8'
 
-/** Number of bars in the picture. */
 export const waveformParts = 128
 
 /** Draws the loudest samples of the parts of a sound, 0 … 1, on a transparent ground. */
