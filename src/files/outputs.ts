@@ -93,7 +93,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
       } catch (error) {
         if (keepsRefused && options.refused !== undefined && isRefusal(error))
           throw await keepRefused([taken, path], options.refused, `${run}/${index}`, error)
-        // Whatever it is by now.
+        // A file or a folder: it was not necessarily checked yet.
         await rm(taken, { recursive: true, force: true })
         await rm(previewPath, { force: true })
         throw error

@@ -27,8 +27,8 @@ const spreadMs = 5000
 /**
  * Creates the signer and verifier of `<base>/assets/<key>?expires=<Unix seconds>&signature=<number>.<base64url>`. The
  * signature is HMAC-SHA256 over key and expiry, cut to 16 bytes, under the signing key of that number. The expiry is the end
- * of the current hour plus the time to live, so a job read twice within the hour has the same URL and caches work. The expiry
- * itself is still valid.
+ * of the current hour plus the time to live, so a job read twice within the hour has the same URL and caches work. The URL
+ * is still valid at the expiry.
  */
 export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
   const { keys, baseUrl, ttlMs, clock, followsCaller = false } = options

@@ -30,7 +30,7 @@ export async function startUrlKeys(store: Pick<Store, 'signingKeys'>): Promise<U
     },
     () => {},
   )
-  // A rotation goes unnoticed for no longer.
+  // A rotation by another process is noticed after about a second.
   const stop = everySecond(() => reading.again())
   return { list: () => keys, stop }
 }

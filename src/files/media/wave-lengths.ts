@@ -4,10 +4,10 @@ import { type Read, readAt } from './read-at.ts'
 
 const headBytes = 12
 const maxChunks = 1000
-// A length that was written before the samples: of a sound that nobody makes, or many times what is there.
+// A length that was written before the samples: of an improbably long sound, or many times what is there.
 const improbableBytes = 2 ** 30
 const improbableTimes = 10
-// Of 32 bits; it stands where the length has 64.
+// The value of a field of 32 bits whose length is in another field of 64 bits.
 const largest = 0xffff_ffff
 
 /** The lengths in a header, and where they are. */
