@@ -8,11 +8,13 @@ const app = await startTestApp({ MEDIAGEN_CATALOG: catalog })
 const idle = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_ROLES: 'api' })
 afterAll(() => Promise.all([app[Symbol.asyncDispose](), idle[Symbol.asyncDispose]()]))
 
+// A gate that nobody opens.
+const never = join(app.folder, 'never')
 const gate = 'test/gate/text-to-image'
 const deaf = 'test/deaf/text-to-image'
 
 async function start(server: TestApp, model: string, headers: Record<string, string>, wait = false) {
-  const input = { gate: 'never' }
+  const input = { gate: never }
   const { quote_id } = await server.quote(model, input)
   const idempotency = { 'idempotency-key': crypto.randomUUID(), ...headers }
   return server.send(`/v1/generate?wait=${wait}`, { headers: idempotency, body: { model, input, quote_id } })
@@ -58,7 +60,7 @@ describe('Cancel-After', () => {
   })
 
   test('is a part of the request: another one with the same key is refused, the same one is replayed', async () => {
-    const input = { gate: 'never' }
+    const input = { gate: never }
     const { quote_id } = await idle.quote(gate, input)
     const send = (headers: Record<string, string>) =>
       idle.send('/v1/generate', {
@@ -103,7 +105,7 @@ describe('the place in the queue', () => {
     const model = 'test/patient/text-to-image'
     const made: string[] = []
     for (const place of [1, 2, 3]) {
-      const { body } = await idle.generate(model, { gate: 'never' }, { wait: false, account: payer })
+      const { body } = await idle.generate(model, { gate: never }, { wait: false, account: payer })
       expect(body.queue_position).toBe(place)
       made.push(body.job_id)
     }
