@@ -10,7 +10,7 @@ import { skippedReporter } from './test/skipped-reporter.ts'
 // Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compile')
 
-// In `npm test`, files that go away with their tests are kept in memory where there is room: no test waits for a disk to flush.
+// Files that go away with their tests are kept in memory where there is room: no test waits for a disk to flush.
 const memory = '/dev/shm'
 const inMemory = process.env['TMPDIR'] === undefined && hasRoom(memory) ? { TMPDIR: memory } : {}
 
@@ -140,6 +140,7 @@ export default defineConfig({
         extends: true,
         test: {
           ...long,
+          env: { ...long.env, ...inMemory },
           name: 'long',
           include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')),
           exclude: timed,

@@ -5,6 +5,7 @@ import { Client } from 'pg'
 import type { Clock } from '../src/core/clock.ts'
 import { openPostgresStore } from '../src/storage/postgres/open.ts'
 import { openSqliteStore } from '../src/storage/sqlite/open.ts'
+import { ownThreads } from '../src/storage/sqlite/threads.ts'
 import type { OpenTestStore, TestStore } from './storage/fixture.ts'
 import { connectPostgres, hasPostgres, runSql, startPostgres } from './storage/postgres-server.ts'
 import { makeDatabase, openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
@@ -108,6 +109,10 @@ async function lockDatabase(url: string) {
 /** Opens a store of its own. */
 export const openTestStore: OpenTestStore = (clock) =>
   isPostgres ? openTestDatabase(clock) : openTemporaryStore(clock)
+
+/** Opens a store of its own that works in threads of its own, at the same moment as another on its data. */
+export const openThreadedStore: OpenTestStore = (clock) =>
+  isPostgres ? openTestDatabase(clock) : openTemporaryStore(clock, ownThreads)
 
 /** Opens a store on a database of its own, whichever store tests run on. Only in a run with PostgreSQL. */
 async function openTestDatabase(clock?: Clock): ReturnType<OpenTestStore> {

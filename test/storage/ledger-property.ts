@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import type { Job, JobOutcome } from '../../src/core/jobs/job.ts'
 import type { Store } from '../../src/core/store.ts'
 import { isPostgres, openTestStore } from '../test-store.ts'
-import { filterOf, startOf, testError } from './fixture.ts'
+import { filterOf, type OpenTestStore, startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'
 
 const pick = fc.nat(1000)
@@ -141,10 +141,10 @@ export async function checkRandomCommands(numRuns: number): Promise<void> {
 }
 
 /** Tries so many random sequences from two processes at once, where nobody knows which command comes first. */
-export async function checkUnorderedCommands(numRuns: number): Promise<void> {
+export async function checkUnorderedCommands(numRuns: number, openStore: OpenTestStore = openTestStore): Promise<void> {
   await fc.assert(
     fc.asyncProperty(groups, async (sequence) => {
-      await using store = await openTestStore()
+      await using store = await openStore()
       await using other = await store.another()
       const granted = new Map<string, number>()
       for (const balance of balances) granted.set((await store.createAccount('a', balance)).accountId, balance)

@@ -6,12 +6,12 @@ import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '../../src/core/clock.ts'
 import { noThreads } from '../../src/storage/sqlite/no-threads.ts'
 import { openSqliteStore, type SqliteOptions } from '../../src/storage/sqlite/open.ts'
-import { ownThreads } from '../../src/storage/sqlite/threads.ts'
+import type { Threads } from '../../src/storage/sqlite/threads.ts'
 import type { OpenTestStore, TestStore } from './fixture.ts'
 
 // Starting a thread and loading its modules takes three times as long as the rest of a server.
-/** Where the stores of tests work: in this thread, but in the long tests, which load and break them, in threads of their own. */
-export const threads = process.env['MEDIAGEN_TEST_LONG'] === undefined ? noThreads : ownThreads
+/** Where the stores of tests work unless the thread is what they test: in this one. */
+export const threads = noThreads
 
 /** A folder that goes away with the test, and the path of a database in it that does not exist yet. */
 export function createTestFolder(): { folder: string; path: string } & Disposable {
@@ -43,12 +43,16 @@ export async function openStoreAt(path: string, options: Omit<SqliteOptions, 'pa
 }
 
 /** A store on a file of its own. */
-export async function openTemporaryStore(clock: Clock = systemClock): ReturnType<OpenTestStore> {
+export async function openTemporaryStore(
+  clock: Clock = systemClock,
+  where: Threads = threads,
+): ReturnType<OpenTestStore> {
   const { path, ...folder } = createTestFolder()
-  const store = await openStoreAt(path, { clock })
+  const options = { clock, threads: where }
+  const store = await openStoreAt(path, options)
   return {
     ...store,
-    another: (name) => openStoreAt(path, { clock, ...(name !== undefined && { name }) }),
+    another: (name) => openStoreAt(path, { ...options, ...(name !== undefined && { name }) }),
     async [Symbol.asyncDispose]() {
       await store.close()
       folder[Symbol.dispose]()
