@@ -322,7 +322,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       await arrive()
       await watcher.check()
     }
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 40 && !(await isOver()); round++) {
       world.nowMs += 61_000
       for (const worker of workers) await beat(worker)
       for (const run of accepted) if (run.state === 'running') run.state = 'succeeded'
@@ -350,6 +350,14 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     return counts
   } finally {
     await world.close()
+  }
+
+  /** Whether nothing is under way and nothing is owed, so that time changes nothing any more. */
+  async function isOver(): Promise<boolean> {
+    const jobs = await watcher.check()
+    if (calls.length > 0 || jobs.some(({ finished_at, status }) => finished_at === null || status === 'needs_review'))
+      return false
+    return (await world.rows('SELECT job_number FROM upstream_duties')).length === 0
   }
 
   function recordsOf(jobId: string): Promise<{ n: number; upstreamId: string | null; verdict: string }[]> {
