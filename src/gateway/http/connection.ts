@@ -19,7 +19,7 @@ const nextPiece = 32
 // The length of a chunked body is unknown.
 const chunkedPiece = 512
 // Answers are sent in pieces, to see how much of them the client takes.
-const sentPiece = 16_384
+const sentPiece = 32_768
 
 type Sent = (error?: Error | null) => void
 
@@ -122,7 +122,14 @@ export class Connection extends Duplex {
   }
 
   override _writev(chunks: { chunk: Buffer }[], sent: Sent): void {
-    this.#send(Buffer.concat(chunks.map(({ chunk }) => chunk)), 0, sent)
+    const last = chunks.at(-1)?.chunk ?? nothing
+    const others = Buffer.concat(chunks.slice(0, -1).map(({ chunk }) => chunk))
+    if (others.length > sentPiece) return this.#send(Buffer.concat([others, last]), 0, sent)
+    // The head of an answer goes out with its body, which is not copied.
+    this.#socket.cork()
+    this.#socket.write(others, () => (this.takenBytes += others.length))
+    this.#send(last, 0, sent)
+    this.#socket.uncork()
   }
 
   override _final(sent: Sent): void {
