@@ -1,6 +1,7 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
 import { openStore } from '../src/app/store/store.ts'
 import { createKeySecret, hashKeySecret, keyPrefix } from '../src/core/accounts/key.ts'
+import { type Limits, noLimits } from '../src/core/accounts/limits.ts'
 import type { HttpRequest } from './http-load.ts'
 import { createTimeOrderedKey } from './time-ordered-key.ts'
 
@@ -26,7 +27,11 @@ export const order = {
 }
 
 /** Makes an account. */
-export async function createBenchAccount(dataDir: string, databaseUrl: string | null = null): Promise<BenchAccount> {
+export async function createBenchAccount(
+  dataDir: string,
+  databaseUrl: string | null = null,
+  limits: Limits = noLimits,
+): Promise<BenchAccount> {
   await using store = await openStore({ dataDir, databaseUrl }, { migrates: true })
   const { accountId } = await store.createAccount('bench', plenty)
   const secret = createKeySecret()
@@ -37,6 +42,8 @@ export async function createBenchAccount(dataDir: string, databaseUrl: string | 
     secretHash: hashKeySecret(secret),
     permissions: ['generate', 'models:read', 'jobs:read'],
     expiresAtMs: null,
+    limits,
+    makerId: null,
   })
   return { accountId, headers: { authorization: `Bearer ${secret}` } }
 }

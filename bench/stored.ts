@@ -29,6 +29,8 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         ...order,
         accountId,
         keyId: 'key_bench',
+        keyName: null,
+        timeZone: 'UTC',
         quoteId: `quote_${'0'.repeat(150)}`,
         idempotencyKey: `start-${(started += 1)}`,
         requestDigest: Buffer.alloc(32),

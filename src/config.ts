@@ -2,6 +2,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
+import { isTimeZone } from './core/calendar.ts'
 import { StartupError } from './core/errors.ts'
 import { parseBucketAddress } from './files/blobs/s3-address.ts'
 import { parseProxies } from './guards/client-address.ts'
@@ -116,6 +117,12 @@ export const generalSettings = {
         .split(':')
         .filter(Boolean)
         .map((path) => resolve(path)),
+  ),
+  timeZone: text(
+    'MEDIAGEN_TIME_ZONE',
+    'UTC',
+    'Time zone of the days, weeks and months of [limits](give-a-team-keys.md), such as `Europe/Berlin`; the same for all processes on one database',
+    parseTimeZone,
   ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
   mediaAllowHosts: text(
@@ -323,6 +330,11 @@ function readUsers(): string[][] {
   } catch {
     return []
   }
+}
+
+function parseTimeZone(written: string): string {
+  if (!isTimeZone(written)) throw new Error('must be the name of a time zone, such as `UTC` or `Europe/Berlin`')
+  return written
 }
 
 function parseBoolean(written: string): boolean {

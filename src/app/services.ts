@@ -60,7 +60,7 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'urls' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
+  'store' | 'urls' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone'
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
@@ -73,7 +73,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
   const { store, catalog, clock, publicUrl } = deps
   const { uploads, folders, urls } = deps.files
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
-  const { maxQueuedJobs, maxUploadBytes } = config
+  const { maxQueuedJobs, maxUploadBytes, timeZone } = config
   const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
   const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
@@ -94,9 +94,14 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     waitMs: config.waitSeconds * 1000,
     maxQueuedJobs,
     retainMs,
+    timeZone,
   })
   return [
-    guardService(QuotesService, createQuotesService({ catalog, quotes, log: pipeline.log }), pipeline),
+    guardService(
+      QuotesService,
+      createQuotesService({ catalog, quotes, store, clock, timeZone, log: pipeline.log }),
+      pipeline,
+    ),
     guardService(GenerationService, generation, pipeline),
     guardService(
       CatalogService,
@@ -104,7 +109,11 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
       pipeline,
     ),
     guardService(WalletService, createWalletService({ store }), pipeline),
-    guardService(AccountService, createAccountService(store, readAccountLimits(config)), pipeline),
+    guardService(
+      AccountService,
+      createAccountService({ store, limits: readAccountLimits(config), clock, catalog, timeZone }),
+      pipeline,
+    ),
     guardService(
       WebhooksService,
       createWebhooksService({
@@ -116,6 +125,6 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),
-    guardService(AdminService, createAdminService({ store, clock, folders, osUser: null }), pipeline),
+    guardService(AdminService, createAdminService({ store, clock, folders, catalog, osUser: null }), pipeline),
   ]
 }

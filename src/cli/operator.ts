@@ -7,6 +7,7 @@ import { escapeHidden } from '../core/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
+import { addLimitOptions, type LimitOptions, readLimitOptions, warnOfUnmatched } from './limit-options.ts'
 import { type Printed, say } from './user/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -34,6 +35,17 @@ function addAccountCommands(program: Command): void {
         toRecord(AccountSchema, (await admin.createAccount({ name, credits })).account),
       ),
     )
+  addLimitOptions(
+    accounts
+      .command('limit <account_id>')
+      .description('Change what an account may spend with all its keys together; `none` removes a limit'),
+  ).action(
+    withAdmin(async (admin, accountId: string, options: LimitOptions) => {
+      const change = readLimitOptions(options)
+      await warnOfUnmatched(change.limits.models)
+      return toRecord(AccountSchema, (await admin.changeAccountLimits({ accountId, ...change })).account)
+    }),
+  )
   accounts
     .command('list')
     .description('List accounts with their balances')
@@ -46,7 +58,7 @@ function addAccountCommands(program: Command): void {
 
 function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('API keys')
-  keys
+  const create = keys
     .command('create')
     .description(
       'Create an API key and print its text alone, which is shown only this once: KEY=$(mediagen keys create …)',
@@ -59,24 +71,27 @@ function addKeyCommands(program: Command): void {
     )
     .option('--name <name>', 'what you call it, for example the program that uses it', '')
     .option('--expires-in <time>', 'lifetime of the key, for example 30d, 12h, 90m', parseDuration)
-    .action(
-      withAdmin(async (admin, options: KeyOptions) => {
-        const { key, secret } = await admin.createKey({
-          accountId: options.account,
-          permissions: options.permissions.map(toPermissionCode),
-          name: options.name,
-          ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
-        })
-        const { permissions: given } = options
-        if (given.includes('generate') && !given.includes('jobs:read'))
-          process.stderr.write(
-            'This key can start generations, but not wait for them or list them: that needs jobs:read as well.\n',
-          )
-        if (options.json) return { key: secret, ...toPrintedKey(key) }
-        process.stdout.write(`${secret}\n`)
-        return undefined
-      }),
-    )
+  addLimitOptions(create).action(
+    withAdmin(async (admin, options: KeyOptions) => {
+      const { limits } = readLimitOptions(options)
+      const { key, secret } = await admin.createKey({
+        accountId: options.account,
+        permissions: options.permissions.map(toPermissionCode),
+        name: options.name,
+        limits,
+        ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
+      })
+      await warnOfUnmatched(limits.models)
+      const { permissions: given } = options
+      if (given.includes('generate') && !given.includes('jobs:read'))
+        process.stderr.write(
+          'This key can start generations, but not wait for them or list them: that needs jobs:read as well.\n',
+        )
+      if (options.json) return { key: secret, ...toPrintedKey(key) }
+      process.stdout.write(`${secret}\n`)
+      return undefined
+    }),
+  )
   keys
     .command('list')
     .description('List API keys, without their text')
@@ -86,9 +101,20 @@ function addKeyCommands(program: Command): void {
         (await readAll('keys', (page) => admin.listKeys({ accountId: account, ...page }))).map(toPrintedKey),
       ),
     )
+  addLimitOptions(
+    keys
+      .command('limit <key_id>')
+      .description('Change what a key may spend, from its next start on; `none` removes a limit'),
+  ).action(
+    withAdmin(async (admin, keyId: string, options: LimitOptions) => {
+      const change = readLimitOptions(options)
+      await warnOfUnmatched(change.limits.models)
+      return toPrintedKey((await admin.changeKeyLimits({ keyId, ...change })).key)
+    }),
+  )
   keys
     .command('revoke <key_id>')
-    .description('Revoke an API key; it stops working everywhere within one second')
+    .description('Revoke an API key and the keys that it made; they stop working everywhere within one second')
     .action(withAdmin(async (admin, keyId: string) => toPrintedKey((await admin.revokeKey({ keyId })).key)))
 }
 
@@ -148,7 +174,7 @@ function singular(name: string): string {
   return { accounts: 'account', entries: 'entry', jobs: 'job' }[name] ?? name
 }
 
-interface KeyOptions {
+interface KeyOptions extends LimitOptions {
   readonly account: string
   readonly permissions: readonly Permission[]
   readonly name: string

@@ -1,6 +1,8 @@
 // Every error that a caller may see. docs/contract.md, section 3, has the table; a new code does not compile until each
 // door has a row for it: gateway/problem-kinds.ts and rpc/errors.ts.
 
+import type { LimitState } from './accounts/limits.ts'
+
 /** The stable, machine-readable name of an error. Clients branch on it. */
 export type ErrorCode =
   | 'invalid_request'
@@ -12,7 +14,10 @@ export type ErrorCode =
   | 'authentication_required'
   | 'invalid_api_key'
   | 'insufficient_credits'
+  | 'budget_exceeded'
   | 'missing_permission'
+  | 'model_not_allowed'
+  | 'origin_not_allowed'
   | 'route_not_found'
   | 'model_not_found'
   | 'job_not_found'
@@ -52,7 +57,10 @@ export const retryable = {
   authentication_required: false,
   invalid_api_key: false,
   insufficient_credits: false,
+  budget_exceeded: false,
   missing_permission: false,
+  model_not_allowed: false,
+  origin_not_allowed: false,
   route_not_found: false,
   model_not_found: false,
   job_not_found: false,
@@ -94,10 +102,12 @@ export interface Violation {
 export interface ErrorDetails {
   /** All faults, where there can be several at once. */
   readonly violations?: readonly Violation[]
-  /** `insufficient_credits`: credits that the start needs. */
+  /** `insufficient_credits`, `budget_exceeded`: credits that the start needs. */
   readonly required?: number
   /** `insufficient_credits`: credits that are free. */
   readonly available?: number
+  /** `budget_exceeded`: the limit that the start would exceed. */
+  readonly budget?: LimitState
   /** `missing_permission`: the permission that the key lacks. */
   readonly permission?: string
   /** `rate_limited`, `too_many_jobs`, `shutting_down`: seconds to wait before the next try. */

@@ -4,6 +4,7 @@ import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/en
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Actor, AuditStore } from './accounts/audit.ts'
 import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
+import type { Budget, Limits, LimitState } from './accounts/limits.ts'
 import type { RateStore } from './accounts/rate.ts'
 import type { WebhookStore } from './accounts/webhook.ts'
 import type { Balance, LedgerEntry } from './credits/ledger.ts'
@@ -20,6 +21,7 @@ export interface Account extends Balance {
   readonly accountId: string
   readonly name: string
   readonly createdAtMs: number
+  readonly limits: Limits
 }
 
 /** A secret that signs quotes or asset URLs. Old keys stay after a rotation unless they are revoked. */
@@ -35,8 +37,11 @@ export type SigningPurpose = 'quote' | 'asset'
 
 export interface StartCommand {
   readonly accountId: string
-  /** The key that starts it. */
+  /** The key that starts it, and what its owner calls it. */
   readonly keyId: string
+  readonly keyName: string | null
+  /** The name of the time zone of the windows of limits. */
+  readonly timeZone: string
   readonly model: string
   readonly input: JsonObject
   readonly quoteId: string
@@ -64,6 +69,7 @@ export type StartOutcome =
   | { readonly outcome: 'key_reused' }
   | { readonly outcome: 'no_credits'; readonly available: number }
   | { readonly outcome: 'too_many_jobs'; readonly queued: number }
+  | { readonly outcome: 'over_limit'; readonly exceeded: LimitState }
 
 /** A job that has changed. */
 export interface JobNotification {
@@ -193,6 +199,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   createAccount(name: string, credits: number, by?: Actor): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>
+  /** Replaces the limits that are named. Null when there is no such account. */
+  changeAccountLimits(accountId: string, change: Partial<Limits>, by?: Actor): Promise<Account | null>
   /** `credits` > 0 */
   grantCredits(accountId: string, credits: number, note: string | null, by?: Actor): Promise<AdjustOutcome>
   /** `credits` ≠ 0 */
@@ -202,7 +210,12 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
 
   /** Null when there is no such account. */
   createKey(key: NewKey, by?: Actor): Promise<ApiKey | null>
-  /** Null when there is no such key. Revoking twice keeps the first time. */
+  /** Replaces the limits that are named. Null when there is no such key. */
+  changeKeyLimits(keyId: string, change: Partial<Limits>, by?: Actor): Promise<ApiKey | null>
+  /** The limits that apply to starts with a key, and what counts against them. */
+  readBudgets(key: Pick<ApiKey, 'keyId' | 'accountId'>): Promise<readonly Budget[]>
+  getKey(keyId: string): Promise<ApiKey | null>
+  /** Revokes a key with the keys that it made. Null when there is no such key. Revoking twice keeps the first time. */
   revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
   /** The key with this text. A key that exists may be answered from a cache for half a second; a promise where it is not. */

@@ -33,11 +33,15 @@ export function createCoreClient(transport: Transport): CoreClient {
   }
 }
 
-/** Forwards the caller, its address and the request id of a request to a call. */
+/** Forwards the caller, its address, its website and the request id of a request to a call. */
 export function forward(request: FastifyRequest): CallOptions {
-  const { authorization, host = '' } = request.headers
-  const from = request.client
-  return authorization
-    ? { headers: { authorization, 'x-request-id': request.id, 'x-forwarded-for': from, 'x-forwarded-host': host } }
-    : { headers: { 'x-request-id': request.id, 'x-forwarded-for': from, 'x-forwarded-host': host } }
+  const { authorization, host = '', origin } = request.headers
+  const headers: Record<string, string> = {
+    'x-request-id': request.id,
+    'x-forwarded-for': request.client,
+    'x-forwarded-host': host,
+  }
+  if (authorization) headers['authorization'] = authorization
+  if (origin) headers['origin'] = origin
+  return { headers }
 }

@@ -7,7 +7,7 @@ export type Origins = ReadonlySet<string>
 
 // Browsers keep the answer to a preflight for at most this long, in seconds.
 const preflightSeconds = 7200
-const allowedMethods = ['GET', 'HEAD', 'POST', 'DELETE'].join(', ')
+const allowedMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'].join(', ')
 const allowedHeaders = [
   ...new Set([
     ...cors.allowedHeaders,
@@ -34,6 +34,7 @@ const exposedHeaders = [
   'ETag',
   'Idempotent-Replayed',
   'Location',
+  'Mediagen-Start-Refused',
   'Retry-After',
   'X-Request-Id',
 ].join(', ')

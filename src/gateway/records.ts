@@ -11,7 +11,7 @@ import {
 import { StructSchema, type Timestamp, timestampMs, TimestampSchema } from '@bufbuild/protobuf/wkt'
 import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
-import { PermissionSchema } from '../../gen/mediagen/v1/options_pb.ts'
+import { type Permission, PermissionSchema } from '../../gen/mediagen/v1/options_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { toTimestampText } from '../core/clock.ts'
 
@@ -74,9 +74,14 @@ function createValueConverter({ message, enum: codes, scalar }: DescField): Conv
   if (message?.typeName === StructSchema.typeName) return (value) => value
   if (message) return converterOf(message) as Convert
   if (codes?.typeName === PermissionSchema.typeName)
-    return (code) => codes.value[code as number]?.localName.toLowerCase().replace('_', ':')
+    return (code) => toPermissionName(codes.value[code as number]?.localName)
   if (codes) return (code) => codes.value[code as number]?.localName.toLowerCase()
   return scalar === ScalarType.INT64 ? Number : (value) => value
+}
+
+/** The name of a permission as REST writes it. */
+function toPermissionName(code = ''): string {
+  return code.toLowerCase().replace('_', ':')
 }
 
 function msOf(time: Timestamp | undefined): number {
@@ -122,6 +127,10 @@ export function isTerminalStatus(status: JobStatus | undefined): boolean {
 
 /** Codes of states by their names, as REST writes them. */
 export const jobStatusCodes = toCodes<JobStatus>(JobStatusSchema)
+/** Codes of permissions by their names. */
+export const permissionCodes: ReadonlyMap<string, Permission> = new Map(
+  PermissionSchema.values.map(({ localName, number }) => [toPermissionName(localName), number as Permission]),
+)
 export const deliveryStatusCodes = toCodes<DeliveryStatus>(DeliveryStatusSchema)
 
 function toCodes<Code extends number>(codes: DescEnum): ReadonlyMap<string, Code> {

@@ -1,48 +1,27 @@
 // JSON Schemas of the REST records, used twice: to serialize answers fast, and as the components of /openapi.json.
-import type { DescEnum } from '@bufbuild/protobuf'
 import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { permissions } from '../core/accounts/key.ts'
 import { deliveryStatuses } from '../core/accounts/webhook.ts'
 import { retryable } from '../core/errors.ts'
 import { jobStatuses, terminalStatuses } from '../core/jobs/job.ts'
-
-const string = { type: 'string' } as const
-const nullableString = { type: ['string', 'null'] } as const
-const url = { type: 'string', format: 'uri' } as const
-const nullableUrl = { type: ['string', 'null'], format: 'uri' } as const
-const credits = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
-const count = { type: 'integer', format: 'int64', minimum: 0 } as const
-const seconds = { type: 'number', format: 'double', minimum: 0 } as const
-const time = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC, milliseconds' } as const
-const nullableTime = { ...time, type: ['string', 'null'] } as const
-
-/** The names of a protobuf enum as REST writes them. */
-function namesOf({ values }: DescEnum): string[] {
-  return values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase())
-}
+import { keySchema, limitStateSchema } from './key-schemas.ts'
+import {
+  count,
+  credits,
+  listOf,
+  namesOf,
+  nullableCount,
+  nullableString,
+  nullableTime,
+  nullableUrl,
+  record,
+  seconds,
+  string,
+  time,
+  url,
+} from './schema-fields.ts'
 
 const modality = { type: 'string', enum: namesOf(ModalitySchema) } as const
-
-/** @param title its name among the components of /openapi.json */
-function record<Properties extends Readonly<Record<string, unknown>>>(
-  title: string,
-  description: string,
-  properties: Properties,
-) {
-  return { title, type: 'object', description, required: Object.keys(properties), properties } as const
-}
-
-function listOf(item: { readonly title: string }, description: string) {
-  return record(`${item.title}List`, description, {
-    object: { const: 'list', type: 'string' },
-    data: { type: 'array', items: item },
-    total: count,
-    limit: count,
-    offset: count,
-    has_more: { type: 'boolean' },
-  })
-}
 
 export const quoteSchema = record('Quote', 'What one model and one input will cost.', {
   quote_id: { ...string, description: 'Passed to POST /v1/generate.' },
@@ -135,6 +114,8 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     ...nullableTime,
     description: 'When its owner deleted it, with its outputs and its input; null if it was not.',
   },
+  key_id: { ...string, description: 'The key that started it.' },
+  key_name: { ...nullableString, description: 'What the owner of that key calls it.' },
 })
 
 const sampleSchema = record('Sample', 'An output of a model, with the input that makes it.', {
@@ -225,19 +206,8 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
   held_after: credits,
   note: nullableString,
   created_at: time,
-})
-
-const nullableCount = { type: ['integer', 'null'], minimum: 0 } as const
-
-export const keySchema = record('Key', 'An API key, without its text.', {
-  key_id: string,
-  name: { ...nullableString, description: 'What its owner calls it.' },
-  prefix: { ...string, description: 'How its text begins, to tell keys apart.' },
-  permissions: { type: 'array', items: { type: 'string', enum: permissions } },
-  created_at: time,
-  last_used_at: { ...nullableTime, description: 'When it was last used, up to about a minute late; null for never.' },
-  expires_at: { ...nullableTime, description: 'When it stops working; null for never.' },
-  revoked_at: { ...nullableTime, description: 'When it was revoked; null if it was not.' },
+  key_id: { ...nullableString, description: 'The key that started the job; null for grants and adjustments.' },
+  key_name: { ...nullableString, description: 'What its owner calls it.' },
 })
 
 export const accountSchema = record('Account', 'The account of the calling key.', {
@@ -343,8 +313,9 @@ export const problemSchema = {
       type: 'array',
       items: record('Violation', 'One place that is wrong.', { pointer: string, detail: string }),
     },
-    required: { ...credits, description: 'Only with insufficient_credits.' },
+    required: { ...credits, description: 'Only with insufficient_credits and budget_exceeded.' },
     available: { ...credits, description: 'Only with insufficient_credits.' },
+    budget: limitStateSchema,
     permission: { ...string, description: 'Only with missing_permission.' },
   },
 } as const

@@ -4,6 +4,7 @@ import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, MediagenError, retryable, withCode } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
+import { toLimitStateMessage } from '../services/limits.ts'
 
 /** The gRPC status of each error. */
 export const grpcCodes = {
@@ -16,7 +17,10 @@ export const grpcCodes = {
   authentication_required: Code.Unauthenticated,
   invalid_api_key: Code.Unauthenticated,
   insufficient_credits: Code.FailedPrecondition,
+  budget_exceeded: Code.FailedPrecondition,
   missing_permission: Code.PermissionDenied,
+  model_not_allowed: Code.PermissionDenied,
+  origin_not_allowed: Code.PermissionDenied,
   route_not_found: Code.NotFound,
   model_not_found: Code.NotFound,
   job_not_found: Code.NotFound,
@@ -60,12 +64,13 @@ export function toMediagenError(thrown: unknown): MediagenError {
 
 /** The error as it is sent. */
 export function toConnectError(error: MediagenError, requestId: string): ConnectError {
-  const { violations = [], required, available, permission, retryAfterSeconds } = error.details
+  const { violations = [], required, available, budget, permission, retryAfterSeconds } = error.details
   const value = {
     code: error.code,
     violations: violations.map((violation) => ({ ...violation })),
     ...(required !== undefined && { required: BigInt(required) }),
     ...(available !== undefined && { available: BigInt(available) }),
+    ...(budget !== undefined && { budget: toLimitStateMessage(budget) }),
     ...(permission !== undefined && { permission }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     retryable: retryable[error.code],

@@ -128,6 +128,7 @@ function readHead(sent: HeadersInit = {}): CallHead {
     authorization: headers['authorization'] ?? null,
     address: headers['x-forwarded-for'] ?? null,
     host: headers['x-forwarded-host'] ?? null,
+    origin: headers['origin'] ?? null,
     requestId: readRequestId(headers['x-request-id']),
   }
 }

@@ -16,6 +16,7 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
 import { MediagenError } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
@@ -228,6 +229,7 @@ function createKeyGuard(method: DescMethod, deps: PipelineDeps): CallGuard {
     const key = await access.authenticate(call.head)
     call.caller = key
     context.values.set(callerKey, key)
+    checkOrigin(key, call.head.origin)
     if (permission) access.authorize(key, permission)
     if (weight > 0) await access.limit(key, weight)
   })
@@ -295,6 +297,20 @@ function readPermission(method: DescMethod): Permission | null {
   const permission = toPermission(code)
   if (!permission) throw new Error(`${name} names no permission that a key can carry`)
   return permission
+}
+
+/**
+ * Only a browser says truly which website calls; other programs say nothing, and are not kept out.
+ * @throws MediagenError `origin_not_allowed`
+ */
+function checkOrigin({ limits, makerLimits }: ApiKey, origin: string | null | undefined): void {
+  if (origin === null || origin === undefined) return
+  for (const { origins } of [limits, makerLimits])
+    if (origins.length > 0 && !origins.includes(origin))
+      throw new MediagenError(
+        'origin_not_allowed',
+        `This API key may only be used by ${origins.join(', ')}, not by scripts of ${cutText(origin)}.`,
+      )
 }
 
 /** The key that the gate admitted. */

@@ -1,16 +1,35 @@
-// AccountService: what an account may know about itself: its keys without their text, and the limits that apply to it.
+// AccountService: what an account may know about itself, and the keys that its keys make.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AccountLimitsSchema, AccountService } from '../../gen/mediagen/v1/account_pb.ts'
-import { MediagenError } from '../core/errors.ts'
+import type { Catalog } from '../catalog/model.ts'
+import type { ApiKey } from '../core/accounts/key.ts'
+import { inheritLimits, limitStates } from '../core/accounts/limits.ts'
+import { calendarOf } from '../core/calendar.ts'
+import type { Clock } from '../core/clock.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
 import type { Account, Store } from '../core/store.ts'
-import { callerOf } from './caller.ts'
+import { actorOf, callerOf } from './caller.ts'
 import { toKeyMessage } from './convert.ts'
-import { readPage } from './request.ts'
+import { keyNotFound, makeKey, readNewKey } from './keys.ts'
+import { checkWithin, findUnmatched, readLimitsChange, toLimitStateMessage } from './limits.ts'
+import { readPage, refuse } from './request.ts'
 
 /** The limits that apply to every account. */
 export type AccountLimits = MessageInitShape<typeof AccountLimitsSchema>
+
+/** What the service needs. */
+export interface AccountDeps {
+  readonly store: Pick<
+    Store,
+    'getAccount' | 'listKeys' | 'getKey' | 'createKey' | 'changeKeyLimits' | 'revokeKey' | 'readBudgets'
+  >
+  readonly limits: AccountLimits
+  readonly clock: Clock
+  readonly catalog: Pick<Catalog, 'ready'>
+  readonly timeZone: string
+}
 
 /**
  * Reads an account that has a key.
@@ -23,19 +42,79 @@ export async function readAccount(store: Pick<Store, 'getAccount'>, accountId: s
 }
 
 /** Creates the service. */
-export function createAccountService(
-  store: Pick<Store, 'getAccount' | 'listKeys'>,
-  limits: AccountLimits,
-): ServiceImpl<typeof AccountService> {
+export function createAccountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {
+  const { store, limits, clock, catalog, timeZone } = deps
+
+  /** A key that the caller made. @throws MediagenError `key_not_found` for any other */
+  async function findMade(caller: ApiKey, keyId: string): Promise<ApiKey> {
+    const key = await store.getKey(keyId)
+    if (key?.makerId !== caller.keyId) throw keyNotFound(keyId)
+    return key
+  }
+
   return {
     async getAccount(_request, context) {
       const key = callerOf(context)
       const { accountId, name, createdAtMs } = await readAccount(store, key.accountId)
       return { accountId, name, createdAt: timestampFromMs(createdAtMs), key: toKeyMessage(key), limits }
     },
+
     async listOwnKeys(request, context) {
       const { items, total } = await store.listKeys(callerOf(context).accountId, readPage(request))
       return { keys: items.map(toKeyMessage), total }
     },
+
+    async getOwnKey(_request, context) {
+      const key = callerOf(context)
+      const budgets = await store.readBudgets(key)
+      const left = limitStates(budgets, clock.nowMs(), calendarOf(timeZone)).map(toLimitStateMessage)
+      return { key: toKeyMessage(key), left, timeZone }
+    },
+
+    async createOwnKey(request, context) {
+      const maker = callerOf(context)
+      const terms = readNewKey(request, clock.nowMs())
+      const expiresAtMs = terms.expiresAtMs ?? maker.expiresAtMs
+      const limited = inheritLimits(terms.limits, maker.limits)
+      refuse([...findBeyondPermissions(terms.permissions, maker), ...findBeyondExpiry(expiresAtMs, maker)])
+      checkWithin(limited, maker)
+      const { accountId, keyId: makerId } = maker
+      const draft = { ...terms, accountId, expiresAtMs, limits: limited, makerId }
+      const made = await makeKey(store, draft, actorOf(context, null))
+      if (!made) throw new Error(`account ${accountId} vanished`)
+      return { ...made, unmatchedModels: findUnmatched(limited, catalog) }
+    },
+
+    async changeOwnKeyLimits({ keyId, limits: sent, updateMask }, context) {
+      const maker = callerOf(context)
+      const change = readLimitsChange(sent, updateMask, clock.nowMs())
+      const before = await findMade(maker, keyId)
+      checkWithin({ ...before.limits, extra: null, ...change }, maker)
+      const key = await store.changeKeyLimits(keyId, change, actorOf(context, null))
+      if (!key) throw keyNotFound(keyId)
+      return { key: toKeyMessage(key), unmatchedModels: findUnmatched(key.limits, catalog) }
+    },
+
+    async revokeOwnKey({ keyId }, context) {
+      await findMade(callerOf(context), keyId)
+      const key = await store.revokeKey(keyId, actorOf(context, null))
+      if (!key) throw keyNotFound(keyId)
+      return { key: toKeyMessage(key) }
+    },
   }
+}
+
+/** A key that a key made makes no further ones: what it spends counts against its maker, and no further. */
+function findBeyondPermissions(permissions: ApiKey['permissions'], maker: ApiKey): Violation[] {
+  return permissions.flatMap((permission) => {
+    if (permission === 'keys:write')
+      return [{ pointer: '/permissions', detail: 'must not name keys:write: only the operator gives it' }]
+    if (maker.permissions.includes(permission)) return []
+    return [{ pointer: '/permissions', detail: `must not name ${permission}, which the calling key lacks` }]
+  })
+}
+
+function findBeyondExpiry(expiresAtMs: number | null, maker: ApiKey): Violation[] {
+  if (maker.expiresAtMs === null || (expiresAtMs !== null && expiresAtMs <= maker.expiresAtMs)) return []
+  return [{ pointer: '/expires_at', detail: 'must not lie after the expiry of the calling key' }]
 }

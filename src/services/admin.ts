@@ -1,23 +1,23 @@
 // AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { AdminService, CreateKeyRequest } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { Catalog } from '../catalog/model.ts'
 import type { Actor } from '../core/accounts/audit.ts'
-import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission } from '../core/accounts/key.ts'
+import { noLimits } from '../core/accounts/limits.ts'
 import type { Clock } from '../core/clock.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
+import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import type { FilesFolders } from '../core/jobs/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { actorOf } from './caller.ts'
-import { toAccountMessage, toAuditMessage, toKeyMessage, toMs, toPermission } from './convert.ts'
+import { toAccountMessage, toAuditMessage, toKeyMessage } from './convert.ts'
 import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
-import { findEmpty, findHidden, findLong, findLongName, readPage, readStatus, refuse, toCredits } from './request.ts'
+import { keyNotFound, makeKey, readNewKey } from './keys.ts'
+import { findUnmatched, readLimitsChange } from './limits.ts'
+import { findEmpty, findLongName, findText, longestName, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
-const longestName = 200
-// RFC 3339 has no year beyond 9999.
-const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const longestNote = 1000
 
 /** What the service needs. */
@@ -25,12 +25,20 @@ export interface AdminDeps {
   readonly store: Store
   readonly clock: Clock
   readonly folders: FilesFolders
+  /** What patterns of models are compared with; null where it is not loaded. */
+  readonly catalog: Pick<Catalog, 'ready'> | null
   /** Who calls without a key: the user who runs a command. Null behind the pipeline, where every caller has one. */
   readonly osUser: string | null
 }
 
 /** Creates the service. Every act is recorded with who did it. */
-export function createAdminService({ store, clock, folders, osUser }: AdminDeps): ServiceImpl<typeof AdminService> {
+export function createAdminService({
+  store,
+  clock,
+  folders,
+  catalog,
+  osUser,
+}: AdminDeps): ServiceImpl<typeof AdminService> {
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
   return {
     ...createWebhookAdmin(store, by),
@@ -50,14 +58,27 @@ export function createAdminService({ store, clock, folders, osUser }: AdminDeps)
     },
 
     async createKey(request, context) {
-      const draft = readNewKey(request, clock.nowMs())
-      const secret = createKeySecret()
-      const key = await store.createKey(
-        { ...draft, prefix: keyPrefix(secret), secretHash: hashKeySecret(secret) },
-        by(context),
-      )
-      if (!key) throw accountNotFound(draft.accountId)
-      return { key: toKeyMessage(key), secret }
+      const { accountId } = request
+      refuse(findEmpty({ account_id: accountId }))
+      const terms = readNewKey(request, clock.nowMs())
+      const limits = { ...noLimits, ...terms.limits }
+      const made = await makeKey(store, { ...terms, accountId, limits, makerId: null }, by(context))
+      if (!made) throw accountNotFound(accountId)
+      return { ...made, unmatchedModels: findUnmatched(limits, catalog) }
+    },
+
+    async changeKeyLimits({ keyId, limits, updateMask }, context) {
+      const change = readLimitsChange(limits, updateMask, clock.nowMs())
+      const key = await store.changeKeyLimits(keyId, change, by(context))
+      if (!key) throw keyNotFound(keyId)
+      return { key: toKeyMessage(key), unmatchedModels: findUnmatched(key.limits, catalog) }
+    },
+
+    async changeAccountLimits({ accountId, limits, updateMask }, context) {
+      const change = readLimitsChange(limits, updateMask, clock.nowMs())
+      const account = await store.changeAccountLimits(accountId, change, by(context))
+      if (!account) throw accountNotFound(accountId)
+      return { account: toAccountMessage(account), unmatchedModels: findUnmatched(account.limits, catalog) }
     },
 
     async listKeys(request) {
@@ -67,7 +88,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminDeps)
 
     async revokeKey(request, context) {
       const key = await store.revokeKey(request.keyId, by(context))
-      if (!key) throw new MediagenError('key_not_found', `There is no key "${request.keyId}".`)
+      if (!key) throw keyNotFound(request.keyId)
       return { key: toKeyMessage(key) }
     },
 
@@ -148,28 +169,6 @@ export function createAdminService({ store, clock, folders, osUser }: AdminDeps)
       }
     },
   }
-}
-
-/** @throws MediagenError `invalid_request` that names everything that is wrong */
-function readNewKey(request: CreateKeyRequest, nowMs: number): Omit<NewKey, 'prefix' | 'secretHash'> {
-  const { accountId, name } = request
-  const permissions = request.permissions.map(toPermission)
-  const expiresAtMs = toMs(request.expiresAt)
-  const violations = [...findEmpty({ account_id: accountId }), ...findText('name', name, longestName)]
-  if (permissions.length === 0)
-    violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
-  if (permissions.includes(undefined))
-    violations.push({ pointer: '/permissions', detail: 'names an unknown permission' })
-  if (expiresAtMs !== null && expiresAtMs <= nowMs)
-    violations.push({ pointer: '/expires_at', detail: 'must lie in the future' })
-  if (expiresAtMs !== null && expiresAtMs > lastExpiryMs)
-    violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
-  refuse(violations)
-  return { accountId, name: name || null, permissions: [...new Set(permissions as Permission[])], expiresAtMs }
-}
-
-function findText(field: string, text: string, longest: number): Violation[] {
-  return [...findLong(field, text, longest), ...findHidden({ [field]: text })]
 }
 
 function readResolution(resolved: ResolveOutcome, jobId: string): Job {

@@ -27,6 +27,7 @@ import type { Quote } from '../core/credits/quote-seal.ts'
 import type { AssetUrls } from '../core/files/asset.ts'
 import type { Upload } from '../core/files/upload.ts'
 import type { Account } from '../core/store.ts'
+import { toLimitsMessage } from './limits.ts'
 
 const modalityCodes = {
   image: ModalityCode.IMAGE,
@@ -40,6 +41,7 @@ const permissionCodes = {
   'jobs:read': PermissionCode.JOBS_READ,
   'wallet:read': PermissionCode.WALLET_READ,
   webhooks: PermissionCode.WEBHOOKS,
+  'keys:write': PermissionCode.KEYS_WRITE,
   admin: PermissionCode.ADMIN,
 } as const satisfies Record<Permission, PermissionCode>
 
@@ -157,6 +159,8 @@ export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof Entr
     ...(entry.jobId !== null && { jobId: entry.jobId }),
     availableAfter: BigInt(entry.availableAfter),
     heldAfter: BigInt(entry.heldAfter),
+    ...(entry.keyId !== null && { keyId: entry.keyId }),
+    ...(entry.keyName !== null && { keyName: entry.keyName }),
     ...(entry.note !== null && { note: entry.note }),
     createdAt: timestampFromMs(entry.createdAtMs),
   }
@@ -203,6 +207,7 @@ export function toAccountMessage(account: Account): MessageInitShape<typeof Acco
     available: BigInt(account.available),
     held: BigInt(account.held),
     createdAt: timestampFromMs(account.createdAtMs),
+    limits: toLimitsMessage(account.limits),
   }
 }
 
@@ -241,5 +246,7 @@ export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
     createdAt: timestampFromMs(key.createdAtMs),
     ...(key.revokedAtMs !== null && { revokedAt: timestampFromMs(key.revokedAtMs) }),
     ...(key.lastUsedAtMs !== null && { lastUsedAt: timestampFromMs(key.lastUsedAtMs) }),
+    limits: toLimitsMessage(key.limits),
+    ...(key.makerId !== null && { madeBy: key.makerId }),
   }
 }

@@ -18,6 +18,7 @@ import type { JobFilter, StartOutcome, Store } from '../core/store.ts'
 import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toJobMessage } from './job-message.ts'
+import { budgetExceeded } from './limits.ts'
 import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 import { quoteNotFound } from './quotes.ts'
@@ -50,6 +51,8 @@ export interface GenerationDeps {
   readonly clock: Clock
   readonly waitMs: number
   readonly maxQueuedJobs: number
+  /** The time zone of the windows of limits. */
+  readonly timeZone: string
   /** How long outputs are kept: the default, which is also the maximum. */
   readonly retainMs: number
   /** Whether the server is stopping: nothing new is started then. */
@@ -93,7 +96,7 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
   /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
     const { caller, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
-    const { accountId, keyId } = caller
+    const { accountId, keyId, name: keyName } = caller
     if (deps.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
         retryAfterSeconds: retryShutdownSeconds,
@@ -106,11 +109,13 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
     checkQuote(quote, deps.clock.nowMs(), model.id, quotedDigest)
     const usagePrice = model.usagePrice(completeInput(model, input))
 
-    const { maxQueuedJobs } = deps
+    const { maxQueuedJobs, timeZone } = deps
     const { credits } = quote
     const command = {
       accountId,
       keyId,
+      keyName,
+      timeZone,
       model: model.id,
       input,
       quoteId,
@@ -283,6 +288,8 @@ function readStart(started: StartOutcome, quote: Quote, idempotencyKey: string, 
         `The quote needs ${quote.credits} ${quote.credits === 1 ? 'credit' : 'credits'} and ${started.available} ${started.available === 1 ? 'is' : 'are'} available. Nothing was held.`,
         { required: quote.credits, available: started.available },
       )
+    case 'over_limit':
+      throw budgetExceeded(quote.credits, started.exceeded)
     case 'too_many_jobs':
       throw new MediagenError(
         'too_many_jobs',

@@ -68,6 +68,8 @@ function toSharedFields(job: Job) {
   const held = BigInt(job.creditsHeld)
   return {
     jobId: job.jobId,
+    keyId: job.keyId,
+    keyName: job.keyName ?? undefined,
     status: statusCodes[job.status],
     model: job.model,
     progress: job.progress,
@@ -128,7 +130,7 @@ export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema
 export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof InspectJobResponseSchema> {
   return {
     job: toJobSummary(seen.job),
-    keyId: seen.keyId,
+    keyId: seen.job.keyId,
     priority: seen.priority,
     resumable: seen.afterLoss !== 'never',
     afterLoss: seen.afterLoss,

@@ -11,6 +11,7 @@ import { cutText } from '../core/log-text.ts'
 import { suggest } from '../core/similar-names.ts'
 import { describeViolations } from '../core/violations.ts'
 import { toPointerToken } from '../schema/violations.ts'
+import { checkAllowed } from './limits.ts'
 import { findEmpty, refuse } from './request.ts'
 
 // An engine becomes ready after an operator has acted.
@@ -56,10 +57,11 @@ export function findModel(catalog: Catalog, id: string, { permissions }: ApiKey)
 
 /**
  * The model with this id, ready to run.
- * @throws MediagenError `model_not_found` or `model_unavailable`
+ * @throws MediagenError `model_not_found`, `model_not_allowed` or `model_unavailable`
  */
 export function findReadyModel(catalog: Catalog, id: string, caller: ApiKey): Model {
   const model = findModel(catalog, id, caller)
+  checkAllowed(caller, model.id)
   const reason = catalog.unready(model)
   if (reason !== null)
     throw new MediagenError('model_unavailable', `“${model.name}” is not ready: ${reason}. Nothing was held.`, {

@@ -3,9 +3,15 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import type { Catalog } from '../catalog/model.ts'
+import type { ApiKey } from '../core/accounts/key.ts'
+import { findExceeded, limitsCredits } from '../core/accounts/limits.ts'
+import { calendarOf } from '../core/calendar.ts'
+import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
+import type { Store } from '../core/store.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
+import { budgetExceeded } from './limits.ts'
 import { completeInput, digestQuoted, findReadyModel, quotePrice, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 
@@ -13,9 +19,20 @@ import type { QuoteBook } from './quote-book.ts'
 export function createQuotesService(deps: {
   catalog: Catalog
   quotes: QuoteBook
+  store: Pick<Store, 'readBudgets'>
+  clock: Clock
+  timeZone: string
   log: Pick<Logger, 'error'>
 }): ServiceImpl<typeof QuotesService> {
-  const { catalog, quotes, log } = deps
+  const { catalog, quotes, store, clock, timeZone, log } = deps
+
+  /** What limits say against a start at this price now. Keys without limits, the usual ones, cost no query. */
+  async function findRefusal(key: ApiKey, credits: number): Promise<MediagenError | null> {
+    if (![key.limits, key.makerLimits, key.accountLimits].some(limitsCredits)) return null
+    const exceeded = findExceeded(await store.readBudgets(key), credits, clock.nowMs(), calendarOf(timeZone))
+    return exceeded && budgetExceeded(credits, exceeded)
+  }
+
   return {
     async createQuote(request, context) {
       const caller = callerOf(context)
@@ -25,7 +42,11 @@ export function createQuotesService(deps: {
       const credits = quotePrice(model, completeInput(model, sent.input), log)
       const digest = digestQuoted(accountId, model.id, sent)
       const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
-      return { quote: toQuoteMessage(quoteId, quote) }
+      const refusal = await findRefusal(caller, credits)
+      return {
+        quote: toQuoteMessage(quoteId, quote),
+        ...(refusal && { refusal: { code: refusal.code, detail: refusal.message } }),
+      }
     },
     async getQuote(request, context) {
       const quote = await quotes.open(callerOf(context).accountId, request.quoteId)

@@ -8,8 +8,10 @@ import { describeMissing } from '../core/violations.ts'
 import { hasAtMost } from '../schema/lengths.ts'
 import { toJobStatus } from './job-message.ts'
 
-// catalog/entry.ts
-const longestName = 200
+// RFC 3339 has no year beyond 9999.
+export const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+// Of models (catalog/entry.ts), accounts and keys.
+export const longestName = 200
 const { usualLimit, largestLimit, largestOffset } = pageBounds
 
 /** Refuses a request and lists everything that is wrong with it. */
@@ -44,6 +46,11 @@ export function findHidden(texts: Readonly<Record<string, string>>): Violation[]
       pointer: `/${name}`,
       detail: 'must be one line, without control characters and signs that turn the direction of text',
     }))
+}
+
+/** What is wrong with a text of one line that is longer than it may be. */
+export function findText(field: string, text: string, longest: number): Violation[] {
+  return [...findLong(field, text, longest), ...findHidden({ [field]: text })]
 }
 
 /**

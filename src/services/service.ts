@@ -10,6 +10,8 @@ export interface CallHead {
   readonly address: string | null
   /** The host at which the client reached the HTTP port; unset at other doors. */
   readonly host?: string | null
+  /** The website whose script calls, as the browser says; unset for other programs. */
+  readonly origin?: string | null
   /** Request id for the log and the answer. */
   readonly requestId: string
   /** The caller, when the gate has already admitted it. */

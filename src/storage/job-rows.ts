@@ -13,7 +13,7 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
   readonly cancelRequested: number
 }
 
-export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
+export const jobColumns = `job_id AS jobId, account_id AS accountId, key_id AS keyId, (SELECT name FROM api_keys AS k WHERE k.key_id = jobs.key_id) AS keyName, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   CASE WHEN outputs <> '[]' THEN expires_at END AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
@@ -81,6 +81,8 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
   return {
     jobId: row.jobId,
     accountId: row.accountId,
+    keyId: row.keyId,
+    keyName: row.keyName,
     status: row.status,
     model: row.model,
     quoteId: row.quoteId,
@@ -107,10 +109,10 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
 
 /** The record of a newly queued job without its position. */
 export function toStartedJob(
-  { accountId, model, quoteId, credits }: StartCommand,
+  { accountId, keyId, keyName, model, quoteId, credits }: StartCommand,
   { jobId, createdAtMs }: Pick<Job, 'jobId' | 'createdAtMs'>,
 ): Job {
-  return { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs }
+  return { ...untouched, jobId, accountId, keyId, keyName, model, quoteId, creditsHeld: credits, createdAtMs }
 }
 
 /** The texts that a start stores: JSON, and the JSON of the input without its large values; null if it has none. */
@@ -126,13 +128,13 @@ export function toStartTexts({ input, usagePrice }: Pick<StartCommand, 'input' |
 /** A job with the fields that only an operator sees. */
 export type InspectedRow = QueueRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
 
-export const inspectedColumns = `${queueColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+export const inspectedColumns = `${queueColumns}, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
   available_at AS availableAtMs, worker, lease_until AS leaseUntilMs`
 
 /** Turns such a row into the port's record. */
 export function toOperatorJob(row: InspectedRow, job: Job, upstreamRuns: readonly RecordedUpstreamRun[]): OperatorJob {
-  const { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
-  const terms = { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs }
+  const { priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
+  const terms = { priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs }
   return { job, ...terms, upstreamRuns }
 }
 

@@ -1,15 +1,26 @@
 // Rows of everything but jobs as every engine of storage selects them, and the records that they make.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Actor, AuditEntry } from '../core/accounts/audit.ts'
-import type { ApiKey, Permission } from '../core/accounts/key.ts'
+import type { ApiKey, NewKey, Permission } from '../core/accounts/key.ts'
+import { parseLimits, toLimitsText } from '../core/accounts/limits.ts'
 import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
+import { toTimestampText } from '../core/clock.ts'
 import type { Posting } from '../core/credits/ledger.ts'
 import type { Account } from '../core/store.ts'
 import { parseObject } from './job-rows.ts'
 
-export const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
+export const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs, limits'
+
+export interface AccountRow extends Omit<Account, 'limits'> {
+  readonly limits: string | null
+}
+
+export function toAccount(row: AccountRow): Account {
+  return { ...row, limits: parseLimits(row.limits) }
+}
 
 /** The account fields that commands need. */
-export interface AccountState extends Account {
+export interface AccountState extends AccountRow {
   readonly entryCount: number
   readonly jobCount: number
   readonly queuedJobs: number
@@ -18,26 +29,63 @@ export interface AccountState extends Account {
 export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs`
 
 /** The account after a posting. */
-export function toAccount(state: AccountState, posting?: Posting): Account {
-  const { accountId, name, createdAtMs } = state
+export function toPosted(state: AccountState, posting?: Posting): Account {
+  const { accountId, name, createdAtMs, limits } = state
   const { available, held } = posting?.after ?? state
-  return { accountId, name, available, held, createdAtMs }
+  return toAccount({ accountId, name, available, held, createdAtMs, limits })
 }
 
-export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-  note, created_at AS createdAtMs, coalesce((SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number),
-    (SELECT job_id FROM forgotten_jobs AS f WHERE f.number = ledger_entries.job_number)) AS jobId`
+const ofJob = (column: string): string =>
+  `coalesce((SELECT ${column} FROM jobs AS j WHERE j.number = ledger_entries.job_number),
+    (SELECT ${column} FROM forgotten_jobs AS f WHERE f.number = ledger_entries.job_number))`
 
-export interface KeyRow extends Omit<ApiKey, 'permissions'> {
+export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
+  note, created_at AS createdAtMs, ${ofJob('job_id')} AS jobId, ${ofJob('key_id')} AS keyId,
+  (SELECT name FROM api_keys AS k WHERE k.key_id = ${ofJob('key_id')}) AS keyName`
+
+export interface KeyRow extends Omit<ApiKey, 'permissions' | 'limits' | 'makerLimits' | 'accountLimits'> {
   readonly permissions: string
+  readonly limits: string | null
+  readonly makerLimits: string | null
+  readonly accountLimits: string | null
 }
 
 export const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
-  expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs`
+  expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs, limits, maker_id AS makerId,
+  (SELECT m.limits FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerLimits,
+  (SELECT a.limits FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountLimits`
 
 /** The key of a row, if there is one. */
 export function toKey(row: KeyRow | undefined): ApiKey | null {
-  return row === undefined ? null : { ...row, permissions: JSON.parse(row.permissions) as Permission[] }
+  if (row === undefined) return null
+  return {
+    ...row,
+    permissions: JSON.parse(row.permissions) as Permission[],
+    limits: parseLimits(row.limits),
+    makerLimits: parseLimits(row.makerLimits),
+    accountLimits: parseLimits(row.accountLimits),
+  }
+}
+
+/** What the audit keeps of a new key. */
+export function describeNewKey({
+  name,
+  permissions,
+  expiresAtMs,
+  limits,
+  makerId,
+}: Omit<NewKey, 'secretHash'>): JsonObject {
+  return {
+    ...(name !== null && { name }),
+    permissions: [...permissions],
+    expires_at: toTime(expiresAtMs),
+    limits: parseObject(toLimitsText(limits)),
+    ...(makerId !== null && { made_by: makerId }),
+  }
+}
+
+export function toTime(ms: number | null): string | null {
+  return ms === null ? null : toTimestampText(ms)
 }
 
 export interface AuditRow extends Omit<AuditEntry, 'actor' | 'before' | 'after'> {

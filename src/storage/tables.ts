@@ -6,6 +6,7 @@ export const movedTables = {
   api_keys: ['key_id'],
   signing_keys: ['purpose', 'number'],
   jobs: ['number'],
+  spending: ['owner', 'day'],
   forgotten_jobs: ['number'],
   job_inputs: ['number'],
   upstream_runs: ['job_number', 'n'],

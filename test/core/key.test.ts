@@ -10,6 +10,7 @@ import {
   isPermission,
   permissions,
 } from '../../src/core/accounts/key.ts'
+import { noLimits } from '../../src/core/accounts/limits.ts'
 
 const key: ApiKey = {
   keyId: 'key_1',
@@ -21,6 +22,10 @@ const key: ApiKey = {
   expiresAtMs: null,
   revokedAtMs: null,
   lastUsedAtMs: null,
+  limits: noLimits,
+  makerId: null,
+  makerLimits: noLimits,
+  accountLimits: noLimits,
 }
 
 test('a key is mgk_ and as many digits of base 62 as 32 random bytes need', () => {
@@ -56,8 +61,16 @@ test('a key without an end works for ever, one with an end until that very milli
   expect(isLive({ ...key, revokedAtMs: 500 }, 0)).toBe(false)
 })
 
-test('permissions are generate, models:read, jobs:read, wallet:read, webhooks and admin', () => {
-  expect(permissions).toEqual(['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'])
+test('permissions are generate, models:read, jobs:read, wallet:read, webhooks, keys:write and admin', () => {
+  expect(permissions).toEqual([
+    'generate',
+    'models:read',
+    'jobs:read',
+    'wallet:read',
+    'webhooks',
+    'keys:write',
+    'admin',
+  ])
   expect(permissions.every(isPermission)).toBe(true)
   expect(['', 'Generate', 'models', 'toString'].some(isPermission)).toBe(false)
 })

@@ -1,12 +1,14 @@
 // What a start does, by the state that it finds (P48, P57, P92, P175).
 import { expect, test } from 'vitest'
+import { type Budget, noLimits } from '../../src/core/accounts/limits.ts'
 import { decideStart, type StartState } from '../../src/core/jobs/start.ts'
 
 const nowMs = 1_000_000
-const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500 }
+const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500, timeZone: 'UTC' }
 const account = { available: 10, held: 5, queuedJobs: 1 }
+const start = { earlier: null, account, share: null, budgets: [] }
 const decide = (state: Partial<StartState<string, typeof account>>, fields: Partial<typeof terms> = {}) =>
-  decideStart({ earlier: null, account, share: null, ...state }, { ...terms, ...fields }, nowMs)
+  decideStart({ ...start, ...state }, { ...terms, ...fields }, nowMs)
 
 test('a new job holds its credits, takes its position and has its deadline', () => {
   const share = { virtualTime: 7, finish: 3 }
@@ -15,6 +17,7 @@ test('a new job holds its credits, takes its position and has its deadline', () 
     account,
     writes: {
       createdAtMs: nowMs,
+      day: '1970-01-01',
       deadlineAtMs: nowMs + 500,
       fair: 7,
       finish: 17,
@@ -24,16 +27,22 @@ test('a new job holds its credits, takes its position and has its deadline', () 
 })
 
 test('a free job has no entry, and one without a deadline none', () => {
-  const free = decideStart({ earlier: null, account, share: null }, { ...terms, credits: 0, expiresInMs: null }, nowMs)
+  const free = decideStart(start, { ...terms, credits: 0, expiresInMs: null }, nowMs)
   expect(free).toMatchObject({ writes: { postings: [], deadlineAtMs: null, fair: 0, finish: 1 } })
 })
 
-test('refusals come in this order: the key, the queue, the credits', () => {
+test('refusals come in this order: the key, the queue, the limits, the credits', () => {
   const poor = { ...account, available: 9, queuedJobs: 2 }
   const earlier = { job: 'job_x', same: true }
   expect(decide({ earlier, account: poor })).toEqual({ outcome: 'replayed', job: 'job_x' })
   expect(decide({ earlier: { ...earlier, same: false }, account: poor })).toEqual({ outcome: 'key_reused' })
   expect(decide({ account: poor })).toEqual({ outcome: 'too_many_jobs', queued: 2 })
+  const limited: Budget = { of: 'key', limits: { ...noLimits, perStart: 9 }, spent: [] }
+  expect(decide({ account: poor, budgets: [limited] })).toEqual({ outcome: 'too_many_jobs', queued: 2 })
+  expect(decide({ account: { ...poor, queuedJobs: 1 }, budgets: [limited] })).toMatchObject({
+    outcome: 'over_limit',
+    exceeded: { of: 'key', limit: 'per_start', credits: 9, left: 9 },
+  })
   expect(decide({ account: { ...poor, queuedJobs: 1 } })).toEqual({ outcome: 'no_credits', available: 9 })
 })
 

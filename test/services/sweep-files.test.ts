@@ -39,7 +39,7 @@ test('a sweep removes what can be removed, counts that alone, and names the rest
   const admin = createClient(
     AdminService,
     createInProcessTransport([
-      trustService(AdminService, createAdminService({ store, clock, folders, osUser: 'tester' })),
+      trustService(AdminService, createAdminService({ store, clock, folders, catalog: null, osUser: 'tester' })),
     ]),
   )
   const swept = await admin.sweepFiles({})

@@ -277,6 +277,8 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       input: {},
       quoteId: 'q',
       idempotencyKey: `k${(starts += 1)}`,
+      keyName: null,
+      timeZone: 'UTC',
       requestDigest: Buffer.alloc(32, 'a'),
       credits,
       maxQueuedJobs: 100,

@@ -77,6 +77,8 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           ...kind,
           accountId: chance.below(40) === 0 ? 'acct_nobody' : (chance.pick(accounts) ?? ''),
           keyId: 'key_x',
+          keyName: null,
+          timeZone: 'UTC',
           usagePrice: null,
           input: { prompt: 'x' },
           quoteId: 'quote_x',

@@ -8,6 +8,7 @@ import { deletionTests } from './contract-deletions.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { forgettingTests } from './contract-forgetting.ts'
+import { limitTests } from './contract-limits.ts'
 import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
@@ -28,6 +29,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
   describe(`store contract: ${name}`, () => {
     describe('accounts and ledger', () => accountTests(openStore))
     describe('keys', () => keyTests(openStore))
+    describe('limits', () => limitTests(openStore))
     describe('rates', () => rateTests(openStore))
     describe('starts and lists', () => startTests(openStore))
     describe('pages of jobs', () => pageTests(openStore))

@@ -1,6 +1,7 @@
 // What the tests of stores share: commands with sensible fields, and a job in the state that a test needs.
 import { createHash } from 'node:crypto'
 import type { NewKey } from '../../src/core/accounts/key.ts'
+import { noLimits } from '../../src/core/accounts/limits.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Asset } from '../../src/core/files/asset.ts'
 import type { ClaimedJob, Job, JobError } from '../../src/core/jobs/job.ts'
@@ -47,6 +48,8 @@ export function keyOf(accountId: string, secretHash: Buffer, fields: Partial<New
     secretHash,
     permissions: ['generate'],
     expiresAtMs: null,
+    limits: noLimits,
+    makerId: null,
     ...fields,
   }
 }
@@ -59,6 +62,8 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
   return {
     accountId,
     keyId: 'key_test',
+    keyName: null,
+    timeZone: 'UTC',
     usagePrice: null,
     model: 'test/image',
     input: { prompt: 'a lighthouse' },

@@ -59,11 +59,15 @@ test.each([
 })
 
 test.each([
-  ['of a job that is there', `INSERT INTO forgotten_jobs SELECT number, job_id ${failedJob}`, 'is no more'],
-  ['of a job that never was', "INSERT INTO forgotten_jobs VALUES (999, 'job_x')", 'is no more'],
+  [
+    'of a job that is there',
+    `INSERT INTO forgotten_jobs (number, job_id) SELECT number, job_id ${failedJob}`,
+    'is no more',
+  ],
+  ['of a job that never was', "INSERT INTO forgotten_jobs (number, job_id) VALUES (999, 'job_x')", 'is no more'],
   [
     'in the place of another',
-    `${forget} INSERT OR REPLACE INTO forgotten_jobs SELECT number, 'x' FROM forgotten_jobs`,
+    `${forget} INSERT OR REPLACE INTO forgotten_jobs (number, job_id) SELECT number, 'x' FROM forgotten_jobs`,
     'is no more',
   ],
   ['that changes', `${forget} UPDATE forgotten_jobs SET job_id = 'x'`, 'does not change'],

@@ -69,8 +69,11 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
       'only a job that is settled',
     ],
     [`ALTER TABLE jobs DISABLE TRIGGER jobs_inputs_go_with_outputs; ${forgetFailed}`, 'foreign key'],
-    ["INSERT INTO forgotten_jobs SELECT number, job_id FROM jobs WHERE status = 'failed'", 'is no more'],
-    ["INSERT INTO forgotten_jobs VALUES (999, 'job_x')", 'is no more'],
+    [
+      "INSERT INTO forgotten_jobs (number, job_id) SELECT number, job_id FROM jobs WHERE status = 'failed'",
+      'is no more',
+    ],
+    ["INSERT INTO forgotten_jobs (number, job_id) VALUES (999, 'job_x')", 'is no more'],
     [`${forgetFailed} UPDATE forgotten_jobs SET job_id = 'job_x'`, 'does not change'],
     [`${forgetFailed} DELETE FROM forgotten_jobs`, 'does not change'],
     ['DELETE FROM job_inputs', 'stays as long'],

@@ -18,6 +18,8 @@ const entry = (
   held_after: 0,
   note,
   created_at: '2026-11-22T10:00:00.000Z',
+  key_id: null,
+  key_name: null,
 })
 
 test('a generation is one line with what it took in the end', () => {

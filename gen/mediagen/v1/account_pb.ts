@@ -4,10 +4,13 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Key } from "./admin_pb.ts";
 import { file_mediagen_v1_admin } from "./admin_pb.ts";
+import type { Limits, LimitState } from "./limits_pb.ts";
+import { file_mediagen_v1_limits } from "./limits_pb.ts";
+import type { Permission } from "./options_pb.ts";
 import { file_mediagen_v1_options } from "./options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/account.proto.
  */
 export const file_mediagen_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9hY2NvdW50LnByb3RvEgttZWRpYWdlbi52MSITChFHZXRBY2NvdW50UmVxdWVzdCKxAQoSR2V0QWNjb3VudFJlc3BvbnNlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCgNrZXkYBCABKAsyEC5tZWRpYWdlbi52MS5LZXkSKgoGbGltaXRzGAUgASgLMhoubWVkaWFnZW4udjEuQWNjb3VudExpbWl0cyLZAgoNQWNjb3VudExpbWl0cxIgChNyZXF1ZXN0c19wZXJfc2Vjb25kGAEgASgFSACIAQESJQoYcmVxdWVzdF9ieXRlc19wZXJfc2Vjb25kGAIgASgDSAGIAQESFQoNcmVxdWVzdF9ieXRlcxgDIAEoAxITCgtxdWV1ZWRfam9icxgEIAEoAxIUCgxvcGVuX3dhdGNoZXMYBSABKAMSFAoMdXBsb2FkX2J5dGVzGAYgASgDEhsKE3N0b3JlZF91cGxvYWRfYnl0ZXMYByABKAMSEAoId2ViaG9va3MYCCABKAUSFQoNcXVvdGVfc2Vjb25kcxgJIAEoBRIUCgx3YWl0X3NlY29uZHMYCiABKAUSFgoOcmV0YWluX3NlY29uZHMYCyABKANCFgoUX3JlcXVlc3RzX3Blcl9zZWNvbmRCGwoZX3JlcXVlc3RfYnl0ZXNfcGVyX3NlY29uZCJCChJMaXN0T3duS2V5c1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0IkQKE0xpc3RPd25LZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLm1lZGlhZ2VuLnYxLktleRINCgV0b3RhbBgCIAEoBTLDAQoOQWNjb3VudFNlcnZpY2USVgoKR2V0QWNjb3VudBIeLm1lZGlhZ2VuLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuR2V0QWNjb3VudFJlc3BvbnNlIgeQAgGguxgBElkKC0xpc3RPd25LZXlzEh8ubWVkaWFnZW4udjEuTGlzdE93bktleXNSZXF1ZXN0GiAubWVkaWFnZW4udjEuTGlzdE93bktleXNSZXNwb25zZSIHkAIBoLsYBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_mediagen_v1_admin, file_mediagen_v1_options]);
+  fileDesc("ChltZWRpYWdlbi92MS9hY2NvdW50LnByb3RvEgttZWRpYWdlbi52MSITChFHZXRBY2NvdW50UmVxdWVzdCKxAQoSR2V0QWNjb3VudFJlc3BvbnNlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCgNrZXkYBCABKAsyEC5tZWRpYWdlbi52MS5LZXkSKgoGbGltaXRzGAUgASgLMhoubWVkaWFnZW4udjEuQWNjb3VudExpbWl0cyLZAgoNQWNjb3VudExpbWl0cxIgChNyZXF1ZXN0c19wZXJfc2Vjb25kGAEgASgFSACIAQESJQoYcmVxdWVzdF9ieXRlc19wZXJfc2Vjb25kGAIgASgDSAGIAQESFQoNcmVxdWVzdF9ieXRlcxgDIAEoAxITCgtxdWV1ZWRfam9icxgEIAEoAxIUCgxvcGVuX3dhdGNoZXMYBSABKAMSFAoMdXBsb2FkX2J5dGVzGAYgASgDEhsKE3N0b3JlZF91cGxvYWRfYnl0ZXMYByABKAMSEAoId2ViaG9va3MYCCABKAUSFQoNcXVvdGVfc2Vjb25kcxgJIAEoBRIUCgx3YWl0X3NlY29uZHMYCiABKAUSFgoOcmV0YWluX3NlY29uZHMYCyABKANCFgoUX3JlcXVlc3RzX3Blcl9zZWNvbmRCGwoZX3JlcXVlc3RfYnl0ZXNfcGVyX3NlY29uZCJCChJMaXN0T3duS2V5c1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0IkQKE0xpc3RPd25LZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLm1lZGlhZ2VuLnYxLktleRINCgV0b3RhbBgCIAEoBSISChBHZXRPd25LZXlSZXF1ZXN0ImwKEUdldE93bktleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleRIlCgRsZWZ0GAIgAygLMhcubWVkaWFnZW4udjEuTGltaXRTdGF0ZRIRCgl0aW1lX3pvbmUYAyABKAkiugEKE0NyZWF0ZU93bktleVJlcXVlc3QSLAoLcGVybWlzc2lvbnMYASADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESDAoEbmFtZRgDIAEoCRIjCgZsaW1pdHMYBCABKAsyEy5tZWRpYWdlbi52MS5MaW1pdHNCDQoLX2V4cGlyZXNfYXQiXwoUQ3JlYXRlT3duS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCRIYChB1bm1hdGNoZWRfbW9kZWxzGAMgAygJIoEBChlDaGFuZ2VPd25LZXlMaW1pdHNSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIjCgZsaW1pdHMYAiABKAsyEy5tZWRpYWdlbi52MS5MaW1pdHMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIlUKGkNoYW5nZU93bktleUxpbWl0c1Jlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleRIYChB1bm1hdGNoZWRfbW9kZWxzGAIgAygJIiUKE1Jldm9rZU93bktleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjUKFFJldm9rZU93bktleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleTLBBAoOQWNjb3VudFNlcnZpY2USVgoKR2V0QWNjb3VudBIeLm1lZGlhZ2VuLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuR2V0QWNjb3VudFJlc3BvbnNlIgeQAgGguxgBElkKC0xpc3RPd25LZXlzEh8ubWVkaWFnZW4udjEuTGlzdE93bktleXNSZXF1ZXN0GiAubWVkaWFnZW4udjEuTGlzdE93bktleXNSZXNwb25zZSIHkAIBoLsYBRJTCglHZXRPd25LZXkSHS5tZWRpYWdlbi52MS5HZXRPd25LZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuR2V0T3duS2V5UmVzcG9uc2UiB5ACAaC7GAESWQoMQ3JlYXRlT3duS2V5EiAubWVkaWFnZW4udjEuQ3JlYXRlT3duS2V5UmVxdWVzdBohLm1lZGlhZ2VuLnYxLkNyZWF0ZU93bktleVJlc3BvbnNlIgSguxgJEm4KEkNoYW5nZU93bktleUxpbWl0cxImLm1lZGlhZ2VuLnYxLkNoYW5nZU93bktleUxpbWl0c1JlcXVlc3QaJy5tZWRpYWdlbi52MS5DaGFuZ2VPd25LZXlMaW1pdHNSZXNwb25zZSIHkAICoLsYCRJcCgxSZXZva2VPd25LZXkSIC5tZWRpYWdlbi52MS5SZXZva2VPd25LZXlSZXF1ZXN0GiEubWVkaWFnZW4udjEuUmV2b2tlT3duS2V5UmVzcG9uc2UiB5ACAqC7GAliBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_mediagen_v1_admin, file_mediagen_v1_limits, file_mediagen_v1_options]);
 
 /**
  * Requests the account of the calling key.
@@ -230,6 +233,241 @@ export const ListOwnKeysResponseSchema: GenMessage<ListOwnKeysResponse> = /*@__P
   messageDesc(file_mediagen_v1_account, 4);
 
 /**
+ * Requests the calling key.
+ *
+ * @generated from message mediagen.v1.GetOwnKeyRequest
+ */
+export type GetOwnKeyRequest = Message<"mediagen.v1.GetOwnKeyRequest"> & {
+};
+
+/**
+ * Describes the message mediagen.v1.GetOwnKeyRequest.
+ * Use `create(GetOwnKeyRequestSchema)` to create a new message.
+ */
+export const GetOwnKeyRequestSchema: GenMessage<GetOwnKeyRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 5);
+
+/**
+ * The calling key.
+ *
+ * @generated from message mediagen.v1.GetOwnKeyResponse
+ */
+export type GetOwnKeyResponse = Message<"mediagen.v1.GetOwnKeyResponse"> & {
+  /**
+   * The key, with its limits.
+   *
+   * @generated from field: mediagen.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * What is left of each limit in credits that applies to it.
+   *
+   * @generated from field: repeated mediagen.v1.LimitState left = 2;
+   */
+  left: LimitState[];
+
+  /**
+   * The name of the time zone whose days, weeks and months limit it.
+   *
+   * @generated from field: string time_zone = 3;
+   */
+  timeZone: string;
+};
+
+/**
+ * Describes the message mediagen.v1.GetOwnKeyResponse.
+ * Use `create(GetOwnKeyResponseSchema)` to create a new message.
+ */
+export const GetOwnKeyResponseSchema: GenMessage<GetOwnKeyResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 6);
+
+/**
+ * The key to make.
+ * Example: `{"permissions": ["PERMISSION_GENERATE"], "name": "visitor 17", "limits": {"total": "50"}}`
+ *
+ * @generated from message mediagen.v1.CreateOwnKeyRequest
+ */
+export type CreateOwnKeyRequest = Message<"mediagen.v1.CreateOwnKeyRequest"> & {
+  /**
+   * Its permissions, at least one; only those that the calling key has, `keys:write` excepted.
+   *
+   * @generated from field: repeated mediagen.v1.Permission permissions = 1;
+   */
+  permissions: Permission[];
+
+  /**
+   * When it expires; unset for when the calling key does.
+   *
+   * @generated from field: optional google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * What its owner calls it, at most 200 characters; empty for nothing.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * What it may spend, at most what the calling key may; unset limits are those of the calling key.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 4;
+   */
+  limits?: Limits | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.CreateOwnKeyRequest.
+ * Use `create(CreateOwnKeyRequestSchema)` to create a new message.
+ */
+export const CreateOwnKeyRequestSchema: GenMessage<CreateOwnKeyRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 7);
+
+/**
+ * The key that was made.
+ *
+ * @generated from message mediagen.v1.CreateOwnKeyResponse
+ */
+export type CreateOwnKeyResponse = Message<"mediagen.v1.CreateOwnKeyResponse"> & {
+  /**
+   * The key without its text.
+   *
+   * @generated from field: mediagen.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * Its text, `mgk_…`. It is not stored and cannot be shown again.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   *
+   * @generated from field: repeated string unmatched_models = 3;
+   */
+  unmatchedModels: string[];
+};
+
+/**
+ * Describes the message mediagen.v1.CreateOwnKeyResponse.
+ * Use `create(CreateOwnKeyResponseSchema)` to create a new message.
+ */
+export const CreateOwnKeyResponseSchema: GenMessage<CreateOwnKeyResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 8);
+
+/**
+ * The limits of a key to change.
+ * Example: `{"key_id": "key_01m81n3zks1aywd0zq8a2ay3fy", "limits": {"daily": "20"}, "update_mask": "daily"}`
+ *
+ * @generated from message mediagen.v1.ChangeOwnKeyLimitsRequest
+ */
+export type ChangeOwnKeyLimitsRequest = Message<"mediagen.v1.ChangeOwnKeyLimitsRequest"> & {
+  /**
+   * Id of a key that the calling key made.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The new limits, at most what the calling key may.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * Names of the limits to replace, at least one; those that are unset above are removed.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeOwnKeyLimitsRequest.
+ * Use `create(ChangeOwnKeyLimitsRequestSchema)` to create a new message.
+ */
+export const ChangeOwnKeyLimitsRequestSchema: GenMessage<ChangeOwnKeyLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 9);
+
+/**
+ * The key with its new limits.
+ *
+ * @generated from message mediagen.v1.ChangeOwnKeyLimitsResponse
+ */
+export type ChangeOwnKeyLimitsResponse = Message<"mediagen.v1.ChangeOwnKeyLimitsResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: mediagen.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   *
+   * @generated from field: repeated string unmatched_models = 2;
+   */
+  unmatchedModels: string[];
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeOwnKeyLimitsResponse.
+ * Use `create(ChangeOwnKeyLimitsResponseSchema)` to create a new message.
+ */
+export const ChangeOwnKeyLimitsResponseSchema: GenMessage<ChangeOwnKeyLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 10);
+
+/**
+ * The key to revoke.
+ * Example: `{"key_id": "key_01m81n3zks1aywd0zq8a2ay3fy"}`
+ *
+ * @generated from message mediagen.v1.RevokeOwnKeyRequest
+ */
+export type RevokeOwnKeyRequest = Message<"mediagen.v1.RevokeOwnKeyRequest"> & {
+  /**
+   * Id of a key that the calling key made.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.RevokeOwnKeyRequest.
+ * Use `create(RevokeOwnKeyRequestSchema)` to create a new message.
+ */
+export const RevokeOwnKeyRequestSchema: GenMessage<RevokeOwnKeyRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 11);
+
+/**
+ * The key that was revoked.
+ *
+ * @generated from message mediagen.v1.RevokeOwnKeyResponse
+ */
+export type RevokeOwnKeyResponse = Message<"mediagen.v1.RevokeOwnKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: mediagen.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.RevokeOwnKeyResponse.
+ * Use `create(RevokeOwnKeyResponseSchema)` to create a new message.
+ */
+export const RevokeOwnKeyResponseSchema: GenMessage<RevokeOwnKeyResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_account, 12);
+
+/**
  * What an account may know about itself: the calling key, its other keys without their text, and the limits that apply to it.
  *
  * @generated from service mediagen.v1.AccountService
@@ -254,6 +492,46 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ListOwnKeysRequestSchema;
     output: typeof ListOwnKeysResponseSchema;
+  },
+  /**
+   * Reads the calling key, its limits, and what is left of each.
+   *
+   * @generated from rpc mediagen.v1.AccountService.GetOwnKey
+   */
+  getOwnKey: {
+    methodKind: "unary";
+    input: typeof GetOwnKeyRequestSchema;
+    output: typeof GetOwnKeyResponseSchema;
+  },
+  /**
+   * Makes a key of the account that may do no more than the calling key. Its text is shown only this once.
+   *
+   * @generated from rpc mediagen.v1.AccountService.CreateOwnKey
+   */
+  createOwnKey: {
+    methodKind: "unary";
+    input: typeof CreateOwnKeyRequestSchema;
+    output: typeof CreateOwnKeyResponseSchema;
+  },
+  /**
+   * Changes what a key may spend that the calling key made.
+   *
+   * @generated from rpc mediagen.v1.AccountService.ChangeOwnKeyLimits
+   */
+  changeOwnKeyLimits: {
+    methodKind: "unary";
+    input: typeof ChangeOwnKeyLimitsRequestSchema;
+    output: typeof ChangeOwnKeyLimitsResponseSchema;
+  },
+  /**
+   * Revokes a key that the calling key made. It stops working everywhere within one second.
+   *
+   * @generated from rpc mediagen.v1.AccountService.RevokeOwnKey
+   */
+  revokeOwnKey: {
+    methodKind: "unary";
+    input: typeof RevokeOwnKeyRequestSchema;
+    output: typeof RevokeOwnKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_mediagen_v1_account, 0);

@@ -4,10 +4,12 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Billing, JobError, JobStatus } from "./generation_pb.ts";
 import { file_mediagen_v1_generation } from "./generation_pb.ts";
+import type { Limits } from "./limits_pb.ts";
+import { file_mediagen_v1_limits } from "./limits_pb.ts";
 import type { Permission } from "./options_pb.ts";
 import { file_mediagen_v1_options } from "./options_pb.ts";
 import type { Delivery, DeliveryStatus, Webhook } from "./webhooks_pb.ts";
@@ -18,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/admin.proto.
  */
 export const file_mediagen_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAigwMKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhEKBG5hbWUYByABKAlIAogBARIOCgZwcmVmaXgYCCABKAkSNQoMbGFzdF91c2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgDiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0QgcKBV9uYW1lQg8KDV9sYXN0X3VzZWRfYXQiNQoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgdjcmVkaXRzGAIgASgDIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCJDChNMaXN0QWNjb3VudHNSZXF1ZXN0EhIKBWxpbWl0GAEgASgFSACIAQESDgoGb2Zmc2V0GAIgASgFQggKBl9saW1pdCJNChRMaXN0QWNjb3VudHNSZXNwb25zZRImCghhY2NvdW50cxgBIAMoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAUipgEKEENyZWF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIsCgtwZXJtaXNzaW9ucxgCIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SMwoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIMCgRuYW1lGAQgASgJQg0KC19leHBpcmVzX2F0IkIKEUNyZWF0ZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleRIOCgZzZWNyZXQYAiABKAkiUwoPTGlzdEtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIOCgZvZmZzZXQYAyABKAVCCAoGX2xpbWl0IkEKEExpc3RLZXlzUmVzcG9uc2USHgoEa2V5cxgBIAMoCzIQLm1lZGlhZ2VuLnYxLktleRINCgV0b3RhbBgCIAEoBSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIyChFSZXZva2VLZXlSZXNwb25zZRIdCgNrZXkYASABKAsyEC5tZWRpYWdlbi52MS5LZXkiSAoTR3JhbnRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSDAoEbm90ZRgDIAEoCSI9ChRHcmFudENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCJJChRBZGp1c3RDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSDAoEbm90ZRgDIAEoCSI+ChVBZGp1c3RDcmVkaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiMwoRUmVzb2x2ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEg4KBmNoYXJnZRgCIAEoAyI3ChJSZXNvbHZlSm9iUmVzcG9uc2USDwoHY2hhcmdlZBgBIAEoAxIQCghyZWxlYXNlZBgCIAEoAyLABAoKSm9iU3VtbWFyeRIOCgZqb2JfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRImCgZzdGF0dXMYAyABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYBCABKAkSJQoHYmlsbGluZxgFIAEoCzIULm1lZGlhZ2VuLnYxLkJpbGxpbmcSEAoIcHJvZ3Jlc3MYBiABKAESDwoHb3V0cHV0cxgHIAEoBRIpCgVlcnJvchgIIAEoCzIVLm1lZGlhZ2VuLnYxLkpvYkVycm9ySACIAQESEAoIYXR0ZW1wdHMYCSABKAUSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKc3RhcnRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARI0CgtmaW5pc2hlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIbCg5xdWV1ZV9wb3NpdGlvbhgNIAEoBUgDiAEBEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYDiABKAgSMwoKZGVsZXRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBIgBAUIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbkINCgtfZGVsZXRlZF9hdCKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLBAwoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIOCgZrZXlfaWQYCiABKAkSEgoKYWZ0ZXJfbG9zcxgLIAEoCRIvCg11cHN0cmVhbV9ydW5zGAwgAygLMhgubWVkaWFnZW4udjEuVXBzdHJlYW1SdW5CDgoMX2RlYWRsaW5lX2F0Qg8KDV9hdmFpbGFibGVfYXRCDgoMX2xlYXNlX3VudGlsIrYCCgtVcHN0cmVhbVJ1bhIJCgFuGAEgASgFEhAKCHByb3ZpZGVyGAIgASgJEhMKC3Vwc3RyZWFtX2lkGAMgASgJEg8KB3ZlcmRpY3QYBCABKAkSMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIRCgRjb3N0GAcgASgJSAGIAQESGAoLY29zdF9hbW91bnQYCCABKAFIAogBARIaCg1jb3N0X2N1cnJlbmN5GAkgASgJSAOIAQFCCwoJX2VuZGVkX2F0QgcKBV9jb3N0Qg4KDF9jb3N0X2Ftb3VudEIQCg5fY29zdF9jdXJyZW5jeSIXChVSb3RhdGVRdW90ZUtleVJlcXVlc3QiLAoWUm90YXRlUXVvdGVLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIicKFVJvdGF0ZUFzc2V0S2V5UmVxdWVzdBIOCgZyZXZva2UYASABKAgiLAoWUm90YXRlQXNzZXRLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIhUKE1ZlcmlmeUxlZGdlclJlcXVlc3QiagoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USEAoIYWNjb3VudHMYASABKAMSDwoHZW50cmllcxgCIAEoAxIMCgRqb2JzGAMgASgDEhAKCHByb2JsZW1zGAQgAygJEg8KB3JlcGFpcnMYBSADKAkiVwoTRmluZFdlYmhvb2tzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESDgoGb2Zmc2V0GAMgASgFQggKBl9saW1pdCJNChRGaW5kV2ViaG9va3NSZXNwb25zZRImCgh3ZWJob29rcxgBIAMoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDQoFdG90YWwYAiABKAUilgEKFUZpbmREZWxpdmVyaWVzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmpvYl9pZBgCIAEoCRIrCgZzdGF0dXMYAyABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBUIICgZfbGltaXQiUgoWRmluZERlbGl2ZXJpZXNSZXNwb25zZRIpCgpkZWxpdmVyaWVzGAEgAygLMhUubWVkaWFnZW4udjEuRGVsaXZlcnkSDQoFdG90YWwYAiABKAUiJwoQUmVkZWxpdmVyUmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSI8ChFSZWRlbGl2ZXJSZXNwb25zZRInCghkZWxpdmVyeRgBIAEoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5IhUKE01lYXN1cmVGaWxlc1JlcXVlc3QiPgoUTWVhc3VyZUZpbGVzUmVzcG9uc2USJgoFdXNhZ2UYASADKAsyFy5tZWRpYWdlbi52MS5GaWxlc1VzYWdlIkwKCkZpbGVzVXNhZ2USEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBWZpbGVzGAMgASgDEg0KBWJ5dGVzGAQgASgDIiQKEVN3ZWVwRmlsZXNSZXF1ZXN0Eg8KB2RyeV9ydW4YASABKAgihwEKElN3ZWVwRmlsZXNSZXNwb25zZRIVCg1leHBpcmVkX2ZpbGVzGAEgASgDEhUKDWV4cGlyZWRfYnl0ZXMYAiABKAMSFgoOb3JwaGFuZWRfZmlsZXMYAyABKAMSFgoOb3JwaGFuZWRfYnl0ZXMYBCABKAMSEwoLbm90X3JlbW92ZWQYBSADKAkiWwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiUwoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEigKB2VudHJpZXMYASADKAsyFy5tZWRpYWdlbi52MS5BdWRpdEVudHJ5Eg0KBXRvdGFsGAIgASgFIpgCCgpBdWRpdEVudHJ5EhAKCGVudHJ5X2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBWFjdG9yGAMgASgLMhcubWVkaWFnZW4udjEuQXVkaXRBY3RvchILCgNhY3QYBCABKAkSDwoHc3ViamVjdBgFIAEoCRISCgphY2NvdW50X2lkGAYgASgJEiwKBmJlZm9yZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARIrCgVhZnRlchgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAYgBAUIJCgdfYmVmb3JlQggKBl9hZnRlciJBCgpBdWRpdEFjdG9yEg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB29zX3VzZXIYAyABKAky2A0KDEFkbWluU2VydmljZRJcCg1DcmVhdGVBY2NvdW50EiEubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5tZWRpYWdlbi52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2UiBKC7GAYSXAoMTGlzdEFjY291bnRzEiAubWVkaWFnZW4udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgeQAgGguxgGElAKCUNyZWF0ZUtleRIdLm1lZGlhZ2VuLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXNwb25zZSIEoLsYBhJQCghMaXN0S2V5cxIcLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVzcG9uc2UiB5ACAaC7GAYSUwoJUmV2b2tlS2V5Eh0ubWVkaWFnZW4udjEuUmV2b2tlS2V5UmVxdWVzdBoeLm1lZGlhZ2VuLnYxLlJldm9rZUtleVJlc3BvbnNlIgeQAgKguxgGElkKDEdyYW50Q3JlZGl0cxIgLm1lZGlhZ2VuLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5HcmFudENyZWRpdHNSZXNwb25zZSIEoLsYBhJcCg1BZGp1c3RDcmVkaXRzEiEubWVkaWFnZW4udjEuQWRqdXN0Q3JlZGl0c1JlcXVlc3QaIi5tZWRpYWdlbi52MS5BZGp1c3RDcmVkaXRzUmVzcG9uc2UiBKC7GAYSUwoKUmVzb2x2ZUpvYhIeLm1lZGlhZ2VuLnYxLlJlc29sdmVKb2JSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuUmVzb2x2ZUpvYlJlc3BvbnNlIgSguxgGElkKC0xpc3RBbGxKb2JzEh8ubWVkaWFnZW4udjEuTGlzdEFsbEpvYnNSZXF1ZXN0GiAubWVkaWFnZW4udjEuTGlzdEFsbEpvYnNSZXNwb25zZSIHkAIBoLsYBhJWCgpJbnNwZWN0Sm9iEh4ubWVkaWFnZW4udjEuSW5zcGVjdEpvYlJlcXVlc3QaHy5tZWRpYWdlbi52MS5JbnNwZWN0Sm9iUmVzcG9uc2UiB5ACAaC7GAYSXwoOUm90YXRlUXVvdGVLZXkSIi5tZWRpYWdlbi52MS5Sb3RhdGVRdW90ZUtleVJlcXVlc3QaIy5tZWRpYWdlbi52MS5Sb3RhdGVRdW90ZUtleVJlc3BvbnNlIgSguxgGEl8KDlJvdGF0ZUFzc2V0S2V5EiIubWVkaWFnZW4udjEuUm90YXRlQXNzZXRLZXlSZXF1ZXN0GiMubWVkaWFnZW4udjEuUm90YXRlQXNzZXRLZXlSZXNwb25zZSIEoLsYBhJcCgxGaW5kV2ViaG9va3MSIC5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluZFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAYSYgoORmluZERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgGElAKCVJlZGVsaXZlchIdLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZWRlbGl2ZXJSZXNwb25zZSIEoLsYBhJcCgxNZWFzdXJlRmlsZXMSIC5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTWVhc3VyZUZpbGVzUmVzcG9uc2UiB5ACAaC7GAYSVgoKU3dlZXBGaWxlcxIeLm1lZGlhZ2VuLnYxLlN3ZWVwRmlsZXNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1Jlc3BvbnNlIgeQAgKguxgGEmgKEExpc3RBdWRpdEVudHJpZXMSJC5tZWRpYWdlbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIHkAIBoLsYBhJcCgxWZXJpZnlMZWRnZXISIC5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GiEubWVkaWFnZW4udjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2UiB5ACAaC7GAZiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
+  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEioQEKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWF2YWlsYWJsZRgDIAEoAxIMCgRoZWxkGAQgASgDEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKBmxpbWl0cxgGIAEoCzITLm1lZGlhZ2VuLnYxLkxpbWl0cyLKAwoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiwKC3Blcm1pc3Npb25zGAMgAygOMhcubWVkaWFnZW4udjEuUGVybWlzc2lvbhIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEjMKCnJldm9rZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESEQoEbmFtZRgHIAEoCUgCiAEBEg4KBnByZWZpeBgIIAEoCRI1CgxsYXN0X3VzZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAOIAQESIwoGbGltaXRzGAogASgLMhMubWVkaWFnZW4udjEuTGltaXRzEhQKB21hZGVfYnkYCyABKAlIBIgBAUINCgtfZXhwaXJlc19hdEINCgtfcmV2b2tlZF9hdEIHCgVfbmFtZUIPCg1fbGFzdF91c2VkX2F0QgoKCF9tYWRlX2J5IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIssBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESDAoEbmFtZRgEIAEoCRIjCgZsaW1pdHMYBSABKAsyEy5tZWRpYWdlbi52MS5MaW1pdHNCDQoLX2V4cGlyZXNfYXQiXAoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCRIYChB1bm1hdGNoZWRfbW9kZWxzGAMgAygJIn4KFkNoYW5nZUtleUxpbWl0c1JlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBmxpbWl0cxgCIAEoCzITLm1lZGlhZ2VuLnYxLkxpbWl0cxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siUgoXQ2hhbmdlS2V5TGltaXRzUmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5EhgKEHVubWF0Y2hlZF9tb2RlbHMYAiADKAkihgEKGkNoYW5nZUFjY291bnRMaW1pdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSIwoGbGltaXRzGAIgASgLMhMubWVkaWFnZW4udjEuTGltaXRzEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJeChtDaGFuZ2VBY2NvdW50TGltaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQSGAoQdW5tYXRjaGVkX21vZGVscxgCIAMoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvQECgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCBIzCgpkZWxldGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgEiAEBEg4KBmtleV9pZBgQIAEoCRIVCghrZXlfbmFtZRgRIAEoCUgFiAEBQggKBl9lcnJvckINCgtfc3RhcnRlZF9hdEIOCgxfZmluaXNoZWRfYXRCEQoPX3F1ZXVlX3Bvc2l0aW9uQg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZSKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLBAwoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIOCgZrZXlfaWQYCiABKAkSEgoKYWZ0ZXJfbG9zcxgLIAEoCRIvCg11cHN0cmVhbV9ydW5zGAwgAygLMhgubWVkaWFnZW4udjEuVXBzdHJlYW1SdW5CDgoMX2RlYWRsaW5lX2F0Qg8KDV9hdmFpbGFibGVfYXRCDgoMX2xlYXNlX3VudGlsIrYCCgtVcHN0cmVhbVJ1bhIJCgFuGAEgASgFEhAKCHByb3ZpZGVyGAIgASgJEhMKC3Vwc3RyZWFtX2lkGAMgASgJEg8KB3ZlcmRpY3QYBCABKAkSMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIRCgRjb3N0GAcgASgJSAGIAQESGAoLY29zdF9hbW91bnQYCCABKAFIAogBARIaCg1jb3N0X2N1cnJlbmN5GAkgASgJSAOIAQFCCwoJX2VuZGVkX2F0QgcKBV9jb3N0Qg4KDF9jb3N0X2Ftb3VudEIQCg5fY29zdF9jdXJyZW5jeSIXChVSb3RhdGVRdW90ZUtleVJlcXVlc3QiLAoWUm90YXRlUXVvdGVLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIicKFVJvdGF0ZUFzc2V0S2V5UmVxdWVzdBIOCgZyZXZva2UYASABKAgiLAoWUm90YXRlQXNzZXRLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIhUKE1ZlcmlmeUxlZGdlclJlcXVlc3QiagoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USEAoIYWNjb3VudHMYASABKAMSDwoHZW50cmllcxgCIAEoAxIMCgRqb2JzGAMgASgDEhAKCHByb2JsZW1zGAQgAygJEg8KB3JlcGFpcnMYBSADKAkiVwoTRmluZFdlYmhvb2tzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESDgoGb2Zmc2V0GAMgASgFQggKBl9saW1pdCJNChRGaW5kV2ViaG9va3NSZXNwb25zZRImCgh3ZWJob29rcxgBIAMoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDQoFdG90YWwYAiABKAUilgEKFUZpbmREZWxpdmVyaWVzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmpvYl9pZBgCIAEoCRIrCgZzdGF0dXMYAyABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBUIICgZfbGltaXQiUgoWRmluZERlbGl2ZXJpZXNSZXNwb25zZRIpCgpkZWxpdmVyaWVzGAEgAygLMhUubWVkaWFnZW4udjEuRGVsaXZlcnkSDQoFdG90YWwYAiABKAUiJwoQUmVkZWxpdmVyUmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSI8ChFSZWRlbGl2ZXJSZXNwb25zZRInCghkZWxpdmVyeRgBIAEoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5IhUKE01lYXN1cmVGaWxlc1JlcXVlc3QiPgoUTWVhc3VyZUZpbGVzUmVzcG9uc2USJgoFdXNhZ2UYASADKAsyFy5tZWRpYWdlbi52MS5GaWxlc1VzYWdlIkwKCkZpbGVzVXNhZ2USEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBWZpbGVzGAMgASgDEg0KBWJ5dGVzGAQgASgDIiQKEVN3ZWVwRmlsZXNSZXF1ZXN0Eg8KB2RyeV9ydW4YASABKAgihwEKElN3ZWVwRmlsZXNSZXNwb25zZRIVCg1leHBpcmVkX2ZpbGVzGAEgASgDEhUKDWV4cGlyZWRfYnl0ZXMYAiABKAMSFgoOb3JwaGFuZWRfZmlsZXMYAyABKAMSFgoOb3JwaGFuZWRfYnl0ZXMYBCABKAMSEwoLbm90X3JlbW92ZWQYBSADKAkiWwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiUwoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEigKB2VudHJpZXMYASADKAsyFy5tZWRpYWdlbi52MS5BdWRpdEVudHJ5Eg0KBXRvdGFsGAIgASgFIpgCCgpBdWRpdEVudHJ5EhAKCGVudHJ5X2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBWFjdG9yGAMgASgLMhcubWVkaWFnZW4udjEuQXVkaXRBY3RvchILCgNhY3QYBCABKAkSDwoHc3ViamVjdBgFIAEoCRISCgphY2NvdW50X2lkGAYgASgJEiwKBmJlZm9yZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARIrCgVhZnRlchgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAYgBAUIJCgdfYmVmb3JlQggKBl9hZnRlciJBCgpBdWRpdEFjdG9yEg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB29zX3VzZXIYAyABKAkysg8KDEFkbWluU2VydmljZRJcCg1DcmVhdGVBY2NvdW50EiEubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5tZWRpYWdlbi52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2UiBKC7GAYSXAoMTGlzdEFjY291bnRzEiAubWVkaWFnZW4udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgeQAgGguxgGElAKCUNyZWF0ZUtleRIdLm1lZGlhZ2VuLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXNwb25zZSIEoLsYBhJQCghMaXN0S2V5cxIcLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVzcG9uc2UiB5ACAaC7GAYSZQoPQ2hhbmdlS2V5TGltaXRzEiMubWVkaWFnZW4udjEuQ2hhbmdlS2V5TGltaXRzUmVxdWVzdBokLm1lZGlhZ2VuLnYxLkNoYW5nZUtleUxpbWl0c1Jlc3BvbnNlIgeQAgKguxgGEnEKE0NoYW5nZUFjY291bnRMaW1pdHMSJy5tZWRpYWdlbi52MS5DaGFuZ2VBY2NvdW50TGltaXRzUmVxdWVzdBooLm1lZGlhZ2VuLnYxLkNoYW5nZUFjY291bnRMaW1pdHNSZXNwb25zZSIHkAICoLsYBhJTCglSZXZva2VLZXkSHS5tZWRpYWdlbi52MS5SZXZva2VLZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuUmV2b2tlS2V5UmVzcG9uc2UiB5ACAqC7GAYSWQoMR3JhbnRDcmVkaXRzEiAubWVkaWFnZW4udjEuR3JhbnRDcmVkaXRzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkdyYW50Q3JlZGl0c1Jlc3BvbnNlIgSguxgGElwKDUFkanVzdENyZWRpdHMSIS5tZWRpYWdlbi52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIEoLsYBhJTCgpSZXNvbHZlSm9iEh4ubWVkaWFnZW4udjEuUmVzb2x2ZUpvYlJlcXVlc3QaHy5tZWRpYWdlbi52MS5SZXNvbHZlSm9iUmVzcG9uc2UiBKC7GAYSWQoLTGlzdEFsbEpvYnMSHy5tZWRpYWdlbi52MS5MaXN0QWxsSm9ic1JlcXVlc3QaIC5tZWRpYWdlbi52MS5MaXN0QWxsSm9ic1Jlc3BvbnNlIgeQAgGguxgGElYKCkluc3BlY3RKb2ISHi5tZWRpYWdlbi52MS5JbnNwZWN0Sm9iUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkluc3BlY3RKb2JSZXNwb25zZSIHkAIBoLsYBhJfCg5Sb3RhdGVRdW90ZUtleRIiLm1lZGlhZ2VuLnYxLlJvdGF0ZVF1b3RlS2V5UmVxdWVzdBojLm1lZGlhZ2VuLnYxLlJvdGF0ZVF1b3RlS2V5UmVzcG9uc2UiBKC7GAYSXwoOUm90YXRlQXNzZXRLZXkSIi5tZWRpYWdlbi52MS5Sb3RhdGVBc3NldEtleVJlcXVlc3QaIy5tZWRpYWdlbi52MS5Sb3RhdGVBc3NldEtleVJlc3BvbnNlIgSguxgGElwKDEZpbmRXZWJob29rcxIgLm1lZGlhZ2VuLnYxLkZpbmRXZWJob29rc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXNwb25zZSIHkAIBoLsYBhJiCg5GaW5kRGVsaXZlcmllcxIiLm1lZGlhZ2VuLnYxLkZpbmREZWxpdmVyaWVzUmVxdWVzdBojLm1lZGlhZ2VuLnYxLkZpbmREZWxpdmVyaWVzUmVzcG9uc2UiB5ACAaC7GAYSUAoJUmVkZWxpdmVyEh0ubWVkaWFnZW4udjEuUmVkZWxpdmVyUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlc3BvbnNlIgSguxgGElwKDE1lYXN1cmVGaWxlcxIgLm1lZGlhZ2VuLnYxLk1lYXN1cmVGaWxlc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXNwb25zZSIHkAIBoLsYBhJWCgpTd2VlcEZpbGVzEh4ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1JlcXVlc3QaHy5tZWRpYWdlbi52MS5Td2VlcEZpbGVzUmVzcG9uc2UiB5ACAqC7GAYSaAoQTGlzdEF1ZGl0RW50cmllcxIkLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GiUubWVkaWFnZW4udjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlIgeQAgGguxgGElwKDFZlcmlmeUxlZGdlchIgLm1lZGlhZ2VuLnYxLlZlcmlmeUxlZGdlclJlcXVlc3QaIS5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXNwb25zZSIHkAIBoLsYBmIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_limits, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
 
 /**
  * An account, which owns credits and API keys.
@@ -60,6 +62,13 @@ export type Account = Message<"mediagen.v1.Account"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * What it may spend with all its keys together.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 6;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -137,6 +146,20 @@ export type Key = Message<"mediagen.v1.Key"> & {
    * @generated from field: optional google.protobuf.Timestamp last_used_at = 9;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * What it may spend.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 10;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * Id of the key that made it; unset for keys of the operator.
+   *
+   * @generated from field: optional string made_by = 11;
+   */
+  madeBy?: string | undefined;
 };
 
 /**
@@ -287,6 +310,13 @@ export type CreateKeyRequest = Message<"mediagen.v1.CreateKeyRequest"> & {
    * @generated from field: string name = 4;
    */
   name: string;
+
+  /**
+   * What it may spend; unset for no limit.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 5;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -315,6 +345,13 @@ export type CreateKeyResponse = Message<"mediagen.v1.CreateKeyResponse"> & {
    * @generated from field: string secret = 2;
    */
   secret: string;
+
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   *
+   * @generated from field: repeated string unmatched_models = 3;
+   */
+  unmatchedModels: string[];
 };
 
 /**
@@ -323,6 +360,134 @@ export type CreateKeyResponse = Message<"mediagen.v1.CreateKeyResponse"> & {
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_admin, 7);
+
+/**
+ * The limits of a key to change.
+ * Example: `{"key_id": "key_01m81n3zks1aywd0zq8a2ay3fy", "limits": {"daily": "500"}, "update_mask": "daily"}`
+ *
+ * @generated from message mediagen.v1.ChangeKeyLimitsRequest
+ */
+export type ChangeKeyLimitsRequest = Message<"mediagen.v1.ChangeKeyLimitsRequest"> & {
+  /**
+   * Id of the key.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The new limits.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * Names of the limits to replace, at least one; those that are unset above are removed.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeKeyLimitsRequest.
+ * Use `create(ChangeKeyLimitsRequestSchema)` to create a new message.
+ */
+export const ChangeKeyLimitsRequestSchema: GenMessage<ChangeKeyLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 8);
+
+/**
+ * The key with its new limits.
+ *
+ * @generated from message mediagen.v1.ChangeKeyLimitsResponse
+ */
+export type ChangeKeyLimitsResponse = Message<"mediagen.v1.ChangeKeyLimitsResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: mediagen.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   *
+   * @generated from field: repeated string unmatched_models = 2;
+   */
+  unmatchedModels: string[];
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeKeyLimitsResponse.
+ * Use `create(ChangeKeyLimitsResponseSchema)` to create a new message.
+ */
+export const ChangeKeyLimitsResponseSchema: GenMessage<ChangeKeyLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 9);
+
+/**
+ * The limits of an account to change.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw", "limits": {"monthly": "10000"}, "update_mask": "monthly"}`
+ *
+ * @generated from message mediagen.v1.ChangeAccountLimitsRequest
+ */
+export type ChangeAccountLimitsRequest = Message<"mediagen.v1.ChangeAccountLimitsRequest"> & {
+  /**
+   * Id of the account.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * The new limits.
+   *
+   * @generated from field: mediagen.v1.Limits limits = 2;
+   */
+  limits?: Limits | undefined;
+
+  /**
+   * Names of the limits to replace, at least one; those that are unset above are removed.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeAccountLimitsRequest.
+ * Use `create(ChangeAccountLimitsRequestSchema)` to create a new message.
+ */
+export const ChangeAccountLimitsRequestSchema: GenMessage<ChangeAccountLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 10);
+
+/**
+ * The account with its new limits.
+ *
+ * @generated from message mediagen.v1.ChangeAccountLimitsResponse
+ */
+export type ChangeAccountLimitsResponse = Message<"mediagen.v1.ChangeAccountLimitsResponse"> & {
+  /**
+   * The account.
+   *
+   * @generated from field: mediagen.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   *
+   * @generated from field: repeated string unmatched_models = 2;
+   */
+  unmatchedModels: string[];
+};
+
+/**
+ * Describes the message mediagen.v1.ChangeAccountLimitsResponse.
+ * Use `create(ChangeAccountLimitsResponseSchema)` to create a new message.
+ */
+export const ChangeAccountLimitsResponseSchema: GenMessage<ChangeAccountLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 11);
 
 /**
  * Which keys to list.
@@ -358,7 +523,7 @@ export type ListKeysRequest = Message<"mediagen.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 8);
+  messageDesc(file_mediagen_v1_admin, 12);
 
 /**
  * One page of keys.
@@ -386,7 +551,7 @@ export type ListKeysResponse = Message<"mediagen.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 9);
+  messageDesc(file_mediagen_v1_admin, 13);
 
 /**
  * Which key to revoke.
@@ -408,7 +573,7 @@ export type RevokeKeyRequest = Message<"mediagen.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 10);
+  messageDesc(file_mediagen_v1_admin, 14);
 
 /**
  * The key that was revoked.
@@ -429,7 +594,7 @@ export type RevokeKeyResponse = Message<"mediagen.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 11);
+  messageDesc(file_mediagen_v1_admin, 15);
 
 /**
  * The credits to grant.
@@ -465,7 +630,7 @@ export type GrantCreditsRequest = Message<"mediagen.v1.GrantCreditsRequest"> & {
  * Use `create(GrantCreditsRequestSchema)` to create a new message.
  */
 export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 12);
+  messageDesc(file_mediagen_v1_admin, 16);
 
 /**
  * The account after the grant.
@@ -486,7 +651,7 @@ export type GrantCreditsResponse = Message<"mediagen.v1.GrantCreditsResponse"> &
  * Use `create(GrantCreditsResponseSchema)` to create a new message.
  */
 export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 13);
+  messageDesc(file_mediagen_v1_admin, 17);
 
 /**
  * The correction to make.
@@ -522,7 +687,7 @@ export type AdjustCreditsRequest = Message<"mediagen.v1.AdjustCreditsRequest"> &
  * Use `create(AdjustCreditsRequestSchema)` to create a new message.
  */
 export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 14);
+  messageDesc(file_mediagen_v1_admin, 18);
 
 /**
  * The account after the correction.
@@ -543,7 +708,7 @@ export type AdjustCreditsResponse = Message<"mediagen.v1.AdjustCreditsResponse">
  * Use `create(AdjustCreditsResponseSchema)` to create a new message.
  */
 export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 15);
+  messageDesc(file_mediagen_v1_admin, 19);
 
 /**
  * How to end a job under review.
@@ -572,7 +737,7 @@ export type ResolveJobRequest = Message<"mediagen.v1.ResolveJobRequest"> & {
  * Use `create(ResolveJobRequestSchema)` to create a new message.
  */
 export const ResolveJobRequestSchema: GenMessage<ResolveJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 16);
+  messageDesc(file_mediagen_v1_admin, 20);
 
 /**
  * The settlement of the job's credits.
@@ -600,7 +765,7 @@ export type ResolveJobResponse = Message<"mediagen.v1.ResolveJobResponse"> & {
  * Use `create(ResolveJobResponseSchema)` to create a new message.
  */
 export const ResolveJobResponseSchema: GenMessage<ResolveJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 17);
+  messageDesc(file_mediagen_v1_admin, 21);
 
 /**
  * A job in the operator's lists, without its outputs, which only its owner sees.
@@ -712,6 +877,20 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
    * @generated from field: optional google.protobuf.Timestamp deleted_at = 15;
    */
   deletedAt?: Timestamp | undefined;
+
+  /**
+   * Id of the key that started it.
+   *
+   * @generated from field: string key_id = 16;
+   */
+  keyId: string;
+
+  /**
+   * What the owner of that key calls it; unset for nothing.
+   *
+   * @generated from field: optional string key_name = 17;
+   */
+  keyName?: string | undefined;
 };
 
 /**
@@ -719,7 +898,7 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
  * Use `create(JobSummarySchema)` to create a new message.
  */
 export const JobSummarySchema: GenMessage<JobSummary> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 18);
+  messageDesc(file_mediagen_v1_admin, 22);
 
 /**
  * Which jobs to list.
@@ -769,7 +948,7 @@ export type ListAllJobsRequest = Message<"mediagen.v1.ListAllJobsRequest"> & {
  * Use `create(ListAllJobsRequestSchema)` to create a new message.
  */
 export const ListAllJobsRequestSchema: GenMessage<ListAllJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 19);
+  messageDesc(file_mediagen_v1_admin, 23);
 
 /**
  * One page of jobs.
@@ -797,7 +976,7 @@ export type ListAllJobsResponse = Message<"mediagen.v1.ListAllJobsResponse"> & {
  * Use `create(ListAllJobsResponseSchema)` to create a new message.
  */
 export const ListAllJobsResponseSchema: GenMessage<ListAllJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 20);
+  messageDesc(file_mediagen_v1_admin, 24);
 
 /**
  * Which job to read.
@@ -819,7 +998,7 @@ export type InspectJobRequest = Message<"mediagen.v1.InspectJobRequest"> & {
  * Use `create(InspectJobRequestSchema)` to create a new message.
  */
 export const InspectJobRequestSchema: GenMessage<InspectJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 21);
+  messageDesc(file_mediagen_v1_admin, 25);
 
 /**
  * The job, with the fields that only an operator sees.
@@ -917,7 +1096,7 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
  * Use `create(InspectJobResponseSchema)` to create a new message.
  */
 export const InspectJobResponseSchema: GenMessage<InspectJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 22);
+  messageDesc(file_mediagen_v1_admin, 26);
 
 /**
  * A submission to another server.
@@ -994,7 +1173,7 @@ export type UpstreamRun = Message<"mediagen.v1.UpstreamRun"> & {
  * Use `create(UpstreamRunSchema)` to create a new message.
  */
 export const UpstreamRunSchema: GenMessage<UpstreamRun> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 23);
+  messageDesc(file_mediagen_v1_admin, 27);
 
 /**
  * Requests a new sealing key.
@@ -1009,7 +1188,7 @@ export type RotateQuoteKeyRequest = Message<"mediagen.v1.RotateQuoteKeyRequest">
  * Use `create(RotateQuoteKeyRequestSchema)` to create a new message.
  */
 export const RotateQuoteKeyRequestSchema: GenMessage<RotateQuoteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 24);
+  messageDesc(file_mediagen_v1_admin, 28);
 
 /**
  * The new sealing key.
@@ -1030,7 +1209,7 @@ export type RotateQuoteKeyResponse = Message<"mediagen.v1.RotateQuoteKeyResponse
  * Use `create(RotateQuoteKeyResponseSchema)` to create a new message.
  */
 export const RotateQuoteKeyResponseSchema: GenMessage<RotateQuoteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 25);
+  messageDesc(file_mediagen_v1_admin, 29);
 
 /**
  * Requests a new key for URLs of files.
@@ -1052,7 +1231,7 @@ export type RotateAssetKeyRequest = Message<"mediagen.v1.RotateAssetKeyRequest">
  * Use `create(RotateAssetKeyRequestSchema)` to create a new message.
  */
 export const RotateAssetKeyRequestSchema: GenMessage<RotateAssetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 26);
+  messageDesc(file_mediagen_v1_admin, 30);
 
 /**
  * The new key for URLs of files.
@@ -1073,7 +1252,7 @@ export type RotateAssetKeyResponse = Message<"mediagen.v1.RotateAssetKeyResponse
  * Use `create(RotateAssetKeyResponseSchema)` to create a new message.
  */
 export const RotateAssetKeyResponseSchema: GenMessage<RotateAssetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 27);
+  messageDesc(file_mediagen_v1_admin, 31);
 
 /**
  * Requests a check of the ledger.
@@ -1088,7 +1267,7 @@ export type VerifyLedgerRequest = Message<"mediagen.v1.VerifyLedgerRequest"> & {
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 28);
+  messageDesc(file_mediagen_v1_admin, 32);
 
 /**
  * The result of the check.
@@ -1137,7 +1316,7 @@ export type VerifyLedgerResponse = Message<"mediagen.v1.VerifyLedgerResponse"> &
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 29);
+  messageDesc(file_mediagen_v1_admin, 33);
 
 /**
  * Which endpoints to list.
@@ -1173,7 +1352,7 @@ export type FindWebhooksRequest = Message<"mediagen.v1.FindWebhooksRequest"> & {
  * Use `create(FindWebhooksRequestSchema)` to create a new message.
  */
 export const FindWebhooksRequestSchema: GenMessage<FindWebhooksRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 30);
+  messageDesc(file_mediagen_v1_admin, 34);
 
 /**
  * One page of endpoints.
@@ -1201,7 +1380,7 @@ export type FindWebhooksResponse = Message<"mediagen.v1.FindWebhooksResponse"> &
  * Use `create(FindWebhooksResponseSchema)` to create a new message.
  */
 export const FindWebhooksResponseSchema: GenMessage<FindWebhooksResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 31);
+  messageDesc(file_mediagen_v1_admin, 35);
 
 /**
  * Which deliveries to list.
@@ -1251,7 +1430,7 @@ export type FindDeliveriesRequest = Message<"mediagen.v1.FindDeliveriesRequest">
  * Use `create(FindDeliveriesRequestSchema)` to create a new message.
  */
 export const FindDeliveriesRequestSchema: GenMessage<FindDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 32);
+  messageDesc(file_mediagen_v1_admin, 36);
 
 /**
  * One page of deliveries.
@@ -1279,7 +1458,7 @@ export type FindDeliveriesResponse = Message<"mediagen.v1.FindDeliveriesResponse
  * Use `create(FindDeliveriesResponseSchema)` to create a new message.
  */
 export const FindDeliveriesResponseSchema: GenMessage<FindDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 33);
+  messageDesc(file_mediagen_v1_admin, 37);
 
 /**
  * The delivery to send again.
@@ -1301,7 +1480,7 @@ export type RedeliverRequest = Message<"mediagen.v1.RedeliverRequest"> & {
  * Use `create(RedeliverRequestSchema)` to create a new message.
  */
 export const RedeliverRequestSchema: GenMessage<RedeliverRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 34);
+  messageDesc(file_mediagen_v1_admin, 38);
 
 /**
  * The delivery that will be sent again.
@@ -1322,7 +1501,7 @@ export type RedeliverResponse = Message<"mediagen.v1.RedeliverResponse"> & {
  * Use `create(RedeliverResponseSchema)` to create a new message.
  */
 export const RedeliverResponseSchema: GenMessage<RedeliverResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 35);
+  messageDesc(file_mediagen_v1_admin, 39);
 
 /**
  * Requests a measurement.
@@ -1337,7 +1516,7 @@ export type MeasureFilesRequest = Message<"mediagen.v1.MeasureFilesRequest"> & {
  * Use `create(MeasureFilesRequestSchema)` to create a new message.
  */
 export const MeasureFilesRequestSchema: GenMessage<MeasureFilesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 36);
+  messageDesc(file_mediagen_v1_admin, 40);
 
 /**
  * Disk usage of files.
@@ -1358,7 +1537,7 @@ export type MeasureFilesResponse = Message<"mediagen.v1.MeasureFilesResponse"> &
  * Use `create(MeasureFilesResponseSchema)` to create a new message.
  */
 export const MeasureFilesResponseSchema: GenMessage<MeasureFilesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 37);
+  messageDesc(file_mediagen_v1_admin, 41);
 
 /**
  * Files of one kind of one account.
@@ -1400,7 +1579,7 @@ export type FilesUsage = Message<"mediagen.v1.FilesUsage"> & {
  * Use `create(FilesUsageSchema)` to create a new message.
  */
 export const FilesUsageSchema: GenMessage<FilesUsage> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 38);
+  messageDesc(file_mediagen_v1_admin, 42);
 
 /**
  * Requests a sweep.
@@ -1422,7 +1601,7 @@ export type SweepFilesRequest = Message<"mediagen.v1.SweepFilesRequest"> & {
  * Use `create(SweepFilesRequestSchema)` to create a new message.
  */
 export const SweepFilesRequestSchema: GenMessage<SweepFilesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 39);
+  messageDesc(file_mediagen_v1_admin, 43);
 
 /**
  * The files that were removed, or would be.
@@ -1471,7 +1650,7 @@ export type SweepFilesResponse = Message<"mediagen.v1.SweepFilesResponse"> & {
  * Use `create(SweepFilesResponseSchema)` to create a new message.
  */
 export const SweepFilesResponseSchema: GenMessage<SweepFilesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 40);
+  messageDesc(file_mediagen_v1_admin, 44);
 
 /**
  * Which administrative acts to list.
@@ -1507,7 +1686,7 @@ export type ListAuditEntriesRequest = Message<"mediagen.v1.ListAuditEntriesReque
  * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
  */
 export const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 41);
+  messageDesc(file_mediagen_v1_admin, 45);
 
 /**
  * One page of administrative acts.
@@ -1535,7 +1714,7 @@ export type ListAuditEntriesResponse = Message<"mediagen.v1.ListAuditEntriesResp
  * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
  */
 export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 42);
+  messageDesc(file_mediagen_v1_admin, 46);
 
 /**
  * One administrative act.
@@ -1565,7 +1744,7 @@ export type AuditEntry = Message<"mediagen.v1.AuditEntry"> & {
   actor?: AuditActor | undefined;
 
   /**
-   * What was done: `account.created`, `key.created`, `key.revoked`, `credits.granted`, `credits.adjusted`, `job.resolved`,
+   * What was done: `account.created`, `account.limited`, `key.created`, `key.limited`, `key.revoked`, `credits.granted`, `credits.adjusted`, `job.resolved`,
    * `delivery.renewed`, `signing_key.rotated`, `files.sweep_begun` or `files.swept`.
    *
    * @generated from field: string act = 4;
@@ -1606,7 +1785,7 @@ export type AuditEntry = Message<"mediagen.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 43);
+  messageDesc(file_mediagen_v1_admin, 47);
 
 /**
  * Who did something. All empty for the server itself.
@@ -1641,7 +1820,7 @@ export type AuditActor = Message<"mediagen.v1.AuditActor"> & {
  * Use `create(AuditActorSchema)` to create a new message.
  */
 export const AuditActorSchema: GenMessage<AuditActor> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 44);
+  messageDesc(file_mediagen_v1_admin, 48);
 
 /**
  * For operators: accounts, keys, credits, jobs under review. The command line uses the same implementation.
@@ -1690,7 +1869,27 @@ export const AdminService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Revokes an API key. It stops working everywhere within one second.
+   * Changes what a key may spend. It applies to the next start.
+   *
+   * @generated from rpc mediagen.v1.AdminService.ChangeKeyLimits
+   */
+  changeKeyLimits: {
+    methodKind: "unary";
+    input: typeof ChangeKeyLimitsRequestSchema;
+    output: typeof ChangeKeyLimitsResponseSchema;
+  },
+  /**
+   * Changes what an account may spend with all its keys together. It applies to the next start.
+   *
+   * @generated from rpc mediagen.v1.AdminService.ChangeAccountLimits
+   */
+  changeAccountLimits: {
+    methodKind: "unary";
+    input: typeof ChangeAccountLimitsRequestSchema;
+    output: typeof ChangeAccountLimitsResponseSchema;
+  },
+  /**
+   * Revokes an API key, and the keys that it made. They stop working everywhere within one second.
    *
    * @generated from rpc mediagen.v1.AdminService.RevokeKey
    */

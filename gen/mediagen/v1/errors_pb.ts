@@ -4,13 +4,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { LimitState } from "./limits_pb.ts";
+import { file_mediagen_v1_limits } from "./limits_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file mediagen/v1/errors.proto.
  */
 export const file_mediagen_v1_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIpoCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJQgsKCV9yZXF1aXJlZEIMCgpfYXZhaWxhYmxlQg0KC19wZXJtaXNzaW9uQhYKFF9yZXRyeV9hZnRlcl9zZWNvbmRzIiwKCVZpb2xhdGlvbhIPCgdwb2ludGVyGAEgASgJEg4KBmRldGFpbBgCIAEoCWIGcHJvdG8z");
+  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIsMCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJEicKBmJ1ZGdldBgJIAEoCzIXLm1lZGlhZ2VuLnYxLkxpbWl0U3RhdGVCCwoJX3JlcXVpcmVkQgwKCl9hdmFpbGFibGVCDQoLX3Blcm1pc3Npb25CFgoUX3JldHJ5X2FmdGVyX3NlY29uZHMiLAoJVmlvbGF0aW9uEg8KB3BvaW50ZXIYASABKAkSDgoGZGV0YWlsGAIgASgJYgZwcm90bzM", [file_mediagen_v1_limits]);
 
 /**
  * Travels as a detail of every gRPC or Connect error. docs/contract.md, section 3.
@@ -33,7 +35,7 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
   violations: Violation[];
 
   /**
-   * Only with `insufficient_credits`: credits that the start needs.
+   * Only with `insufficient_credits` and `budget_exceeded`: credits that the start needs.
    *
    * @generated from field: optional int64 required = 3;
    */
@@ -73,6 +75,13 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
    * @generated from field: string request_id = 8;
    */
   requestId: string;
+
+  /**
+   * Only with `budget_exceeded`: the limit that the start would exceed.
+   *
+   * @generated from field: mediagen.v1.LimitState budget = 9;
+   */
+  budget?: LimitState | undefined;
 };
 
 /**

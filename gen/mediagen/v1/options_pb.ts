@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/options.proto.
  */
 export const file_mediagen_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9vcHRpb25zLnByb3RvEgttZWRpYWdlbi52MSrrAQoKUGVybWlzc2lvbhIaChZQRVJNSVNTSU9OX1VOU1BFQ0lGSUVEEAASEgoOUEVSTUlTU0lPTl9BTlkQARIXChNQRVJNSVNTSU9OX0dFTkVSQVRFEAISGgoWUEVSTUlTU0lPTl9NT0RFTFNfUkVBRBADEhgKFFBFUk1JU1NJT05fSk9CU19SRUFEEAQSGgoWUEVSTUlTU0lPTl9XQUxMRVRfUkVBRBAFEhQKEFBFUk1JU1NJT05fQURNSU4QBhIXChNQRVJNSVNTSU9OX1dFQkhPT0tTEAcSEwoPUEVSTUlTU0lPTl9OT05FEAg6WQoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLSHAyABKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uUgpwZXJtaXNzaW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChltZWRpYWdlbi92MS9vcHRpb25zLnByb3RvEgttZWRpYWdlbi52MSqGAgoKUGVybWlzc2lvbhIaChZQRVJNSVNTSU9OX1VOU1BFQ0lGSUVEEAASEgoOUEVSTUlTU0lPTl9BTlkQARIXChNQRVJNSVNTSU9OX0dFTkVSQVRFEAISGgoWUEVSTUlTU0lPTl9NT0RFTFNfUkVBRBADEhgKFFBFUk1JU1NJT05fSk9CU19SRUFEEAQSGgoWUEVSTUlTU0lPTl9XQUxMRVRfUkVBRBAFEhQKEFBFUk1JU1NJT05fQURNSU4QBhIXChNQRVJNSVNTSU9OX1dFQkhPT0tTEAcSEwoPUEVSTUlTU0lPTl9OT05FEAgSGQoVUEVSTUlTU0lPTl9LRVlTX1dSSVRFEAk6WQoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLSHAyABKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uUgpwZXJtaXNzaW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * The permissions of a key. docs/contract.md, section 2.
@@ -82,6 +82,13 @@ export const Permission = {
    * @generated from enum value: PERMISSION_NONE = 8;
    */
   NONE: 8,
+
+  /**
+   * Written `keys:write`: making, limiting and revoking keys of one's own account.
+   *
+   * @generated from enum value: PERMISSION_KEYS_WRITE = 9;
+   */
+  KEYS_WRITE: 9,
 } as const;
 
 /**

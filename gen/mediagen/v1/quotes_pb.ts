@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/quotes.proto.
  */
 export const file_mediagen_v1_quotes: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI4ChNDcmVhdGVRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUiIwoPR2V0UXVvdGVSZXF1ZXN0EhAKCHF1b3RlX2lkGAEgASgJIjUKEEdldFF1b3RlUmVzcG9uc2USIQoFcXVvdGUYASABKAsyEi5tZWRpYWdlbi52MS5RdW90ZTK5AQoNUXVvdGVzU2VydmljZRJWCgtDcmVhdGVRdW90ZRIfLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVzcG9uc2UiBKC7GAISUAoIR2V0UXVvdGUSHC5tZWRpYWdlbi52MS5HZXRRdW90ZVJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRRdW90ZVJlc3BvbnNlIgeQAgGguxgCYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ1ChNDcmVhdGVRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUSLwoHcmVmdXNhbBgCIAEoCzIZLm1lZGlhZ2VuLnYxLlN0YXJ0UmVmdXNhbEgAiAEBQgoKCF9yZWZ1c2FsIiwKDFN0YXJ0UmVmdXNhbBIMCgRjb2RlGAEgASgJEg4KBmRldGFpbBgCIAEoCSIjCg9HZXRRdW90ZVJlcXVlc3QSEAoIcXVvdGVfaWQYASABKAkiNQoQR2V0UXVvdGVSZXNwb25zZRIhCgVxdW90ZRgBIAEoCzISLm1lZGlhZ2VuLnYxLlF1b3RlMrkBCg1RdW90ZXNTZXJ2aWNlElYKC0NyZWF0ZVF1b3RlEh8ubWVkaWFnZW4udjEuQ3JlYXRlUXVvdGVSZXF1ZXN0GiAubWVkaWFnZW4udjEuQ3JlYXRlUXVvdGVSZXNwb25zZSIEoLsYAhJQCghHZXRRdW90ZRIcLm1lZGlhZ2VuLnYxLkdldFF1b3RlUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkdldFF1b3RlUmVzcG9uc2UiB5ACAaC7GAJiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * A quoted price. docs/contract.md, section 1, Quote.
@@ -98,6 +98,13 @@ export type CreateQuoteResponse = Message<"mediagen.v1.CreateQuoteResponse"> & {
    * @generated from field: mediagen.v1.Quote quote = 1;
    */
   quote?: Quote | undefined;
+
+  /**
+   * Why a start with this quote would be refused as things are now; unset if no limit of the key or the account stands against it.
+   *
+   * @generated from field: optional mediagen.v1.StartRefusal refusal = 2;
+   */
+  refusal?: StartRefusal | undefined;
 };
 
 /**
@@ -106,6 +113,34 @@ export type CreateQuoteResponse = Message<"mediagen.v1.CreateQuoteResponse"> & {
  */
 export const CreateQuoteResponseSchema: GenMessage<CreateQuoteResponse> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_quotes, 2);
+
+/**
+ * Why a start would be refused.
+ *
+ * @generated from message mediagen.v1.StartRefusal
+ */
+export type StartRefusal = Message<"mediagen.v1.StartRefusal"> & {
+  /**
+   * The code of the error, such as `budget_exceeded`.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The error in words.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message mediagen.v1.StartRefusal.
+ * Use `create(StartRefusalSchema)` to create a new message.
+ */
+export const StartRefusalSchema: GenMessage<StartRefusal> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_quotes, 3);
 
 /**
  * Which quote to open.
@@ -127,7 +162,7 @@ export type GetQuoteRequest = Message<"mediagen.v1.GetQuoteRequest"> & {
  * Use `create(GetQuoteRequestSchema)` to create a new message.
  */
 export const GetQuoteRequestSchema: GenMessage<GetQuoteRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_quotes, 3);
+  messageDesc(file_mediagen_v1_quotes, 4);
 
 /**
  * The quote that was opened.
@@ -148,7 +183,7 @@ export type GetQuoteResponse = Message<"mediagen.v1.GetQuoteResponse"> & {
  * Use `create(GetQuoteResponseSchema)` to create a new message.
  */
 export const GetQuoteResponseSchema: GenMessage<GetQuoteResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_quotes, 4);
+  messageDesc(file_mediagen_v1_quotes, 5);
 
 /**
  * Prices one input for one model. Nothing is charged. docs/contract.md, section 1, Quote.

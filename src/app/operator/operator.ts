@@ -15,7 +15,7 @@ import { createBlobs, type FilesLocation } from '../files.ts'
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, files: FilesLocation, clock: Clock = store): Transport {
   const folders = createFilesFolders(createBlobs(files), clock)
-  const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
+  const admin = createAdminService({ store, clock, folders, catalog: null, osUser: readOsUser() })
   return createInProcessTransport([trustService(AdminService, admin)])
 }
 

@@ -13,7 +13,9 @@ export const systemActor: Actor = { kind: 'system' }
 
 export type Act =
   | 'account.created'
+  | 'account.limited'
   | 'key.created'
+  | 'key.limited'
   | 'key.revoked'
   | 'credits.granted'
   | 'credits.adjusted'

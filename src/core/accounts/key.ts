@@ -1,5 +1,6 @@
 // API keys: their text, their stored form and their permissions. docs/contract.md, section 2.
 import { hash, randomInt } from 'node:crypto'
+import type { Limits } from './limits.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 // 43 digits of base 62 carry the 256 bits of 32 random bytes.
@@ -7,7 +8,15 @@ const secretDigits = 43
 const secretPattern = /^mgk_[0-9A-Za-z]{43}$/
 
 /** The permissions of keys, as they are written everywhere except in proto. docs/contract.md, section 2. */
-export const permissions = ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'] as const
+export const permissions = [
+  'generate',
+  'models:read',
+  'jobs:read',
+  'wallet:read',
+  'webhooks',
+  'keys:write',
+  'admin',
+] as const
 
 export type Permission = (typeof permissions)[number]
 
@@ -25,10 +34,19 @@ export interface ApiKey {
   readonly revokedAtMs: number | null
   /** When it was last used, up to about a minute late; null for never. */
   readonly lastUsedAtMs: number | null
+  readonly limits: Limits
+  /** The key that made it; null for the operator. What it spends counts against the limits of that key, too. */
+  readonly makerId: string | null
+  /** The limits of that key and of the account, as they were when the key was read. */
+  readonly makerLimits: Limits
+  readonly accountLimits: Limits
 }
 
 /** A key before it is recorded. */
-export interface NewKey extends Pick<ApiKey, 'accountId' | 'name' | 'prefix' | 'permissions' | 'expiresAtMs'> {
+export interface NewKey extends Pick<
+  ApiKey,
+  'accountId' | 'name' | 'prefix' | 'permissions' | 'expiresAtMs' | 'limits' | 'makerId'
+> {
   readonly secretHash: Buffer
 }
 

@@ -48,6 +48,9 @@ export interface JobError {
 export interface Job {
   readonly jobId: string
   readonly accountId: string
+  /** The key that started it, and what its owner calls it. */
+  readonly keyId: string
+  readonly keyName: string | null
   readonly status: JobStatus
   readonly model: string
   readonly quoteId: string
@@ -85,8 +88,6 @@ export interface Job {
 /** A job with the fields that only an operator sees. */
 export interface OperatorJob {
   readonly job: Job
-  /** The key that started it. */
-  readonly keyId: string
   /** −10 … 0 */
   readonly priority: number
   /** Deadline: a queued job then expires, a running one is canceled. Null for none. */

@@ -1,5 +1,7 @@
 // What a start does: replays an earlier one, is refused, or makes a job that holds its credits. Pure: a store loads the state and
 // writes what this says. docs/contract.md, section 1.
+import { type Budget, findExceeded } from '../accounts/limits.ts'
+import { calendarOf } from '../calendar.ts'
 import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
 import type { StartCommand, StartOutcome } from '../store.ts'
 import { newQueue, type QueueShare, takePosition } from './fair-queue.ts'
@@ -12,11 +14,15 @@ export interface StartState<Earlier, Account> {
   readonly account: Account | null
   /** The queue of the model, for the account; null when the model has none yet. */
   readonly share: QueueShare | null
+  /** The limits of the key and of the account. */
+  readonly budgets: readonly Budget[]
 }
 
 /** What a new job writes, beside what the command says. */
 export interface StartWrites {
   readonly createdAtMs: number
+  /** The day to whose windows its credits belong. */
+  readonly day: string
   readonly deadlineAtMs: number | null
   /** Its key in the queue, and where the account's jobs end there now. */
   readonly fair: number
@@ -31,18 +37,21 @@ export type StartDecision<Earlier, Account> =
   | Exclude<StartOutcome, { outcome: 'created' | 'replayed' }>
 
 /** The fields of a start that the decision depends on. */
-export type StartTerms = Pick<StartCommand, 'accountId' | 'credits' | 'maxQueuedJobs' | 'expiresInMs'>
+export type StartTerms = Pick<StartCommand, 'accountId' | 'credits' | 'maxQueuedJobs' | 'expiresInMs' | 'timeZone'>
 
 /** Decides a start. An earlier one with the same key wins over every refusal. */
 export function decideStart<Earlier, Account extends Balance & { readonly queuedJobs: number }>(
-  { earlier, account, share }: StartState<Earlier, Account>,
-  { accountId, credits, maxQueuedJobs, expiresInMs }: StartTerms,
+  { earlier, account, share, budgets }: StartState<Earlier, Account>,
+  { accountId, credits, maxQueuedJobs, expiresInMs, timeZone }: StartTerms,
   nowMs: number,
 ): StartDecision<Earlier, Account> {
   if (!isCredits(credits)) throw new RangeError('credits of a start must be a whole number from 0')
   if (earlier) return earlier.same ? { outcome: 'replayed', job: earlier.job } : { outcome: 'key_reused' }
   if (account === null) throw new Error(`no account ${accountId} to start a job for`)
   if (account.queuedJobs >= maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
+  const calendar = calendarOf(timeZone)
+  const exceeded = findExceeded(budgets, credits, nowMs, calendar)
+  if (exceeded !== null) return { outcome: 'over_limit', exceeded }
   const posting = hold(account, credits)
   if (posting === null) return { outcome: 'no_credits', available: account.available }
   const { key: fair, finish } = takePosition(share ?? newQueue, credits)
@@ -51,6 +60,7 @@ export function decideStart<Earlier, Account extends Balance & { readonly queued
     account,
     writes: {
       createdAtMs: nowMs,
+      day: calendar.dayOf(nowMs),
       deadlineAtMs: expiresInMs === null ? null : nowMs + expiresInMs,
       fair,
       finish,

@@ -55,10 +55,25 @@ export const problemKinds = {
     http: 402,
     help: 'The available credits of the account do not cover the quote. Nothing was held. The fields required and available give the numbers; running jobs may release credits when they end.',
   },
+  budget_exceeded: {
+    title: 'Budget exceeded',
+    http: 402,
+    help: 'The start would exceed a limit of the API key, of the key that made it, or of the account. Nothing was held, and the Idempotency-Key is free. The field budget names the limit, what is held, charged and left in its window, and when it renews. GET /v1/key shows every limit; the operator, or whoever made the key, can change it.',
+  },
   missing_permission: {
     title: 'Missing permission',
     http: 403,
     help: 'The API key is valid but lacks the permission that the detail names. Use a key that carries it.',
+  },
+  model_not_allowed: {
+    title: 'Model not allowed',
+    http: 403,
+    help: 'The API key, or its account, may only use some models, and this is none of them. GET /v1/key shows which. Nothing was held.',
+  },
+  origin_not_allowed: {
+    title: 'Origin not allowed',
+    http: 403,
+    help: 'The API key may only be used by scripts of some websites, and the request came from another one. Nothing was done.',
   },
   route_not_found: {
     title: 'Route not found',

@@ -1,9 +1,13 @@
 // The only map from errors to HTTP: RFC 9457 problems. docs/contract.md, section 3.
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../../gen/mediagen/v1/errors_pb.ts'
+import type { LimitState as LimitStateMessage } from '../../../gen/mediagen/v1/limits_pb.ts'
+import type { LimitName, LimitOwner, LimitState } from '../../core/accounts/limits.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import {
   type ErrorCode,
   type ErrorDetails,
@@ -101,7 +105,7 @@ function closeSoon(socket: Duplex): void {
 /** The body of a problem. */
 export function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
   const kind = problemKinds[error.code]
-  const { violations, required, available, permission } = error.details
+  const { violations, required, available, budget, permission } = error.details
   return {
     type: `${publicUrl}/problems/${error.code}`,
     title: kind.title,
@@ -113,8 +117,14 @@ export function toProblem(error: MediagenError, requestId: string, publicUrl: st
     ...(violations && violations.length > 0 && { errors: violations }),
     ...(required !== undefined && { required }),
     ...(available !== undefined && { available }),
+    ...(budget !== undefined && { budget: toBudget(budget) }),
     ...(permission !== undefined && { permission }),
   }
+}
+
+function toBudget({ startsAtMs, renewsAtMs, ...budget }: LimitState): object {
+  const toTime = (ms: number | null): string | null => (ms === null ? null : toTimestampText(ms))
+  return { ...budget, starts_at: toTime(startsAtMs), renews_at: toTime(renewsAtMs) }
 }
 
 /** The challenge of RFC 6750, section 3. */
@@ -162,8 +172,23 @@ function toDetails(detail: ErrorDetail): ErrorDetails {
     }),
     ...(detail.required !== undefined && { required: Number(detail.required) }),
     ...(detail.available !== undefined && { available: Number(detail.available) }),
+    ...(detail.budget && { budget: toLimitState(detail.budget) }),
     ...(detail.permission !== undefined && { permission: detail.permission }),
     ...(detail.retryAfterSeconds !== undefined && { retryAfterSeconds: detail.retryAfterSeconds }),
+  }
+}
+
+function toLimitState(sent: LimitStateMessage): LimitState {
+  const { of, limit, credits, held, charged, left, startsAt, renewsAt } = sent
+  return {
+    of: of as LimitOwner,
+    limit: limit as LimitName,
+    credits: Number(credits),
+    held: Number(held),
+    charged: Number(charged),
+    left: Number(left),
+    startsAtMs: startsAt ? timestampMs(startsAt) : null,
+    renewsAtMs: renewsAt ? timestampMs(renewsAt) : null,
   }
 }
 

@@ -22,16 +22,17 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
         operation: {
           id: 'createQuote',
           summary: 'Price one input for one model. Nothing is charged.',
-          errors: ['invalid_input', 'model_not_found', 'model_unavailable'],
+          errors: ['invalid_input', 'model_not_found', 'model_not_allowed', 'model_unavailable'],
         },
         body: quoteBodySchema,
         response: { 200: quoteSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       readQuery(request, {})
       const { model, input } = request.body
-      const { quote } = await core.quotes.createQuote({ model, input }, forward(request))
+      const { quote, refusal } = await core.quotes.createQuote({ model, input }, forward(request))
+      if (refusal) reply.header('mediagen-start-refused', `${refusal.code}; detail=${JSON.stringify(refusal.detail)}`)
       return toRecord(QuoteSchema, quote)
     },
   )

@@ -64,7 +64,8 @@ function openCalls(scope: FastifyInstance, services: readonly GuardedService[], 
     const { raw, client, id } = request
     // Which HTTP/1.0 may leave out, but Connect needs.
     if (raw.headers.host === undefined) throw new MediagenError('invalid_request', 'The request has no Host header.')
-    const head = { authorization: raw.headers.authorization ?? null, address: client, requestId: id }
+    const { authorization = null, origin = null } = raw.headers
+    const head = { authorization, origin, address: client, requestId: id }
     const rpc: WebCall = { method, gate: gates.get(method) as Gate, head, isKnown: false }
     // Connect reads the body from here.
     Object.assign(request, { rpc, body: openBody(rpc, bounds, request) })

@@ -176,6 +176,7 @@ function readHeaders(
     contentType: headers['content-type'] ?? '',
     head: {
       authorization: headers.authorization ?? null,
+      origin: toText(headers.origin),
       requestId: readRequestId(toText(headers['x-request-id'])),
       address: findClient(peer, toText(headers['x-forwarded-for'])),
     },

@@ -1,10 +1,12 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
+import { type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
 import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
 import type { LedgerEntry } from '../../core/credits/ledger.ts'
-import type { PageRequest } from '../../core/page.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Account, AdjustOutcome } from '../../core/store.ts'
-import { accountColumns, entryColumns, toAccount } from '../rows.ts'
+import { limitsAudit } from '../budgets.ts'
+import { accountColumns, type AccountRow, entryColumns, toAccount, toPosted } from '../rows.ts'
 import { record } from './audit.ts'
 import type { Database } from './connection.ts'
 import { lockAccounts, post } from './ledger.ts'
@@ -25,7 +27,8 @@ export async function createAccount(
   if (!isCredits(credits)) throw new RangeError('credits of a new account must be a whole number from 0')
   const createdAtMs = await tx.nowMs()
   const accountId = tx.ids.next('acct')
-  const empty = { accountId, name, available: 0, held: 0, createdAtMs, entryCount: 0, jobCount: 0, queuedJobs: 0 }
+  const counts = { entryCount: 0, jobCount: 0, queuedJobs: 0 }
+  const empty = { accountId, name, available: 0, held: 0, createdAtMs, limits: null, ...counts }
   tx.send('INSERT INTO accounts (account_id, name, created_at) VALUES (:accountId, :name, :createdAtMs)', empty)
   const posting = credits > 0 ? grant(empty, credits) : null
   if (posting !== null)
@@ -34,7 +37,7 @@ export async function createAccount(
     ])
   const after = { name, available: credits }
   await record(tx, { act: 'account.created', subject: accountId, accountId, before: null, after }, by)
-  return toAccount(empty, posting ?? undefined)
+  return toPosted(empty, posting ?? undefined)
 }
 
 /** Grants credits, or corrects a balance. */
@@ -60,7 +63,25 @@ export async function changeCredits(
   const { available, held } = account
   const after = { ...posting.after, credits, note }
   await record(tx, { act, subject: accountId, accountId, before: { available, held }, after }, by)
-  return { outcome: 'done', account: toAccount(account, posting) }
+  return { outcome: 'done', account: toPosted(account, posting) }
+}
+
+export async function changeAccountLimits(
+  tx: Writing,
+  accountId: string,
+  change: Partial<Limits>,
+  by: Actor = systemActor,
+): Promise<Account | null> {
+  const account = (await lockAccounts(tx, 'account_id = :accountId', { accountId })).get(accountId)
+  if (account === undefined) return null
+  const limits = toLimitsText({ ...parseLimits(account.limits), ...change })
+  tx.send('UPDATE accounts SET limits = :limits WHERE account_id = :accountId', { limits, accountId })
+  await record(
+    tx,
+    { act: 'account.limited', subject: accountId, accountId, ...limitsAudit(account.limits, limits) },
+    by,
+  )
+  return toPosted({ ...account, limits })
 }
 
 export function createAccountReads(db: Database) {
@@ -70,9 +91,13 @@ export function createAccountReads(db: Database) {
   return {
     async getAccount(accountId: string): Promise<Account | null> {
       const sql = `SELECT ${accountColumns} FROM accounts WHERE account_id = :accountId`
-      return (await db.row<Account>(sql, { accountId })) ?? null
+      const row = await db.row<AccountRow>(sql, { accountId })
+      return row === undefined ? null : toAccount(row)
     },
-    listAccounts: (page: PageRequest) => readPage<Account>(db, accounts, [], {}, page),
+    async listAccounts(page: PageRequest): Promise<Page<Account>> {
+      const { items, total } = await readPage<AccountRow>(db, accounts, [], {}, page)
+      return { items: items.map(toAccount), total }
+    },
     listEntries(accountId: string, { limit, offset }: PageRequest) {
       // Numbers have no gaps, so a page is found by its first number: a deep one costs as much as the first.
       const where = ['account_id = :accountId', `number <= (${entryCount}) - :skipped::bigint`]

@@ -3,11 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, type KeyUse, keyUseMs, type NewKey } from '../../core/accounts/key.ts'
-import { toTimestampText } from '../../core/clock.ts'
+import { type Budget, type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { SigningKey, SigningPurpose } from '../../core/store.ts'
-import { keyColumns, type KeyRow, toKey } from '../rows.ts'
+import { limitsAudit } from '../budgets.ts'
+import { describeNewKey, keyColumns, type KeyRow, toKey, toTime } from '../rows.ts'
 import { record } from './audit.ts'
+import { readBudgets } from './budgets.ts'
 import type { Database } from './connection.ts'
 import { ofAccount, readPage } from './pages.ts'
 import type { Writing } from './writing.ts'
@@ -17,25 +19,23 @@ const believedMs = 500
 const mostBelieved = 10_000
 
 export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemActor): Promise<ApiKey | null> {
-  const { accountId, name, permissions, expiresAtMs } = draft
+  const { accountId, permissions } = draft
   const now = await tx.nowMs()
   const keyId = tx.ids.next('key')
   const row = await tx.row<KeyRow>(
-    `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at)
-     SELECT :keyId, account_id, :name, :prefix, :secretHash::bytea, :permissions, :now::bigint, :expiresAtMs::bigint FROM accounts WHERE account_id = :accountId
+    `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at, limits, maker_id)
+     SELECT :keyId, account_id, :name, :prefix, :secretHash::bytea, :permissions, :now::bigint, :expiresAtMs::bigint, :limits, :makerId
+     FROM accounts WHERE account_id = :accountId
      RETURNING ${keyColumns}`,
-    { ...draft, keyId, permissions: JSON.stringify(permissions), now },
+    { ...draft, keyId, permissions: JSON.stringify(permissions), limits: toLimitsText(draft.limits), now },
   )
   if (row === undefined) return null
-  const after = { ...(name !== null && { name }), permissions: [...permissions], expires_at: toTime(expiresAtMs) }
-  await record(tx, { act: 'key.created', subject: keyId, accountId, before: null, after }, by)
+  await record(tx, { act: 'key.created', subject: keyId, accountId, before: null, after: describeNewKey(draft) }, by)
   return toKey(row)
 }
 
 export async function revokeKey(tx: Writing, keyId: string, by: Actor = systemActor): Promise<ApiKey | null> {
-  const before = await tx.row<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = :keyId FOR NO KEY UPDATE`, {
-    keyId,
-  })
+  const before = await lockKey(tx, keyId)
   if (before === undefined) return null
   const revokedAtMs = before.revokedAtMs ?? (await tx.nowMs())
   tx.send('UPDATE api_keys SET revoked_at = :revokedAtMs WHERE key_id = :keyId', { keyId, revokedAtMs })
@@ -50,7 +50,28 @@ export async function revokeKey(tx: Writing, keyId: string, by: Actor = systemAc
     },
     by,
   )
+  const made = 'SELECT key_id AS keyId FROM api_keys WHERE maker_id = :keyId AND revoked_at IS NULL ORDER BY key_id'
+  for (const { keyId: madeId } of await tx.rows<{ keyId: string }>(made, { keyId })) await revokeKey(tx, madeId, by)
   return toKey({ ...before, revokedAtMs })
+}
+
+export async function changeKeyLimits(
+  tx: Writing,
+  keyId: string,
+  change: Partial<Limits>,
+  by: Actor = systemActor,
+): Promise<ApiKey | null> {
+  const before = await lockKey(tx, keyId)
+  if (before === undefined) return null
+  const { accountId } = before
+  const limits = toLimitsText({ ...parseLimits(before.limits), ...change })
+  tx.send('UPDATE api_keys SET limits = :limits WHERE key_id = :keyId', { limits, keyId })
+  await record(tx, { act: 'key.limited', subject: keyId, accountId, ...limitsAudit(before.limits, limits) }, by)
+  return toKey({ ...before, limits })
+}
+
+function lockKey(tx: Writing, keyId: string): Promise<KeyRow | undefined> {
+  return tx.row<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = :keyId FOR NO KEY UPDATE`, { keyId })
 }
 
 export async function recordKeyUses(tx: Writing, uses: readonly KeyUse[]): Promise<void> {
@@ -119,7 +140,12 @@ export function createKeyReads(db: Database) {
     async findKey(secret: string): Promise<ApiKey | null> {
       return believed.get(secret) ?? (isKeySecret(secret) ? await readKey(secret) : null)
     },
-    /** Clears the cache, because this process has revoked a key. */
+    async getKey(keyId: string): Promise<ApiKey | null> {
+      return toKey(await db.row<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = :keyId`, { keyId }))
+    },
+    readBudgets: ({ accountId, keyId }: Pick<ApiKey, 'keyId' | 'accountId'>): Promise<readonly Budget[]> =>
+      readBudgets(db, accountId, keyId, db.nowMs()),
+    /** Clears the cache, because this process has revoked a key or changed limits. */
     forgetKeys: () => believed.clear(),
     async listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>> {
       const { items, total } = await readPage<KeyRow>(db, listing, ofAccount(accountId), { accountId }, page)
@@ -127,8 +153,4 @@ export function createKeyReads(db: Database) {
     },
     readSigningKeys: (purpose: SigningPurpose) => db.rows<SigningKey>(signingKeysSql, { purpose }),
   }
-}
-
-function toTime(ms: number | null): string | null {
-  return ms === null ? null : toTimestampText(ms)
 }

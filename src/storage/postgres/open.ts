@@ -12,14 +12,22 @@ import { createReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
 import { verifyLedger } from '../verify.ts'
-import { changeCredits, createAccount, createAccountReads } from './accounts.ts'
+import { changeAccountLimits, changeCredits, createAccount, createAccountReads } from './accounts.ts'
 import { createAuditReads, record } from './audit.ts'
 import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
 import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './claims.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { claimDeliveries, createDeliveryReads, redeliver, reportDelivery } from './deliveries.ts'
 import { createJobReads, readPositions } from './jobs.ts'
-import { createKey, createKeyReads, ensureSigningKeys, recordKeyUses, revokeKey, rotateSigningKey } from './keys.ts'
+import {
+  changeKeyLimits,
+  createKey,
+  createKeyReads,
+  ensureSigningKeys,
+  recordKeyUses,
+  revokeKey,
+  rotateSigningKey,
+} from './keys.ts'
 import { dropLead, readLead, takeLead } from './leaders.ts'
 import { describeUrl, prepareDatabase, toStartupError } from './migrate.ts'
 import { type Notifications, openNotifications } from './notifications.ts'
@@ -36,7 +44,8 @@ import type { Submit } from './writing.ts'
 
 const checkMs = 1000
 // What a start needs: no table may be locked.
-const takeLocks = 'LOCK TABLE accounts, jobs, job_inputs, ledger_entries, queues, queue_shares IN ROW EXCLUSIVE MODE'
+const takeLocks =
+  'LOCK TABLE accounts, jobs, job_inputs, ledger_entries, queues, queue_shares, spending IN ROW EXCLUSIVE MODE'
 // For one of its pages, which counts all jobs of some accounts.
 const verifyMs = 600_000
 const awakeMs = 1000
@@ -102,6 +111,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     listAccounts: (page) => list(null, () => reads.listAccounts(page)),
     grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
     adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
+    async changeAccountLimits(...args) {
+      const account = await operate((tx) => changeAccountLimits(tx, ...args))
+      reads.forgetKeys()
+      return account
+    },
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
 
@@ -111,6 +125,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       reads.forgetKeys()
       return key
     },
+    async changeKeyLimits(...args) {
+      const key = await operate((tx) => changeKeyLimits(tx, ...args))
+      reads.forgetKeys()
+      return key
+    },
+    readBudgets: reads.readBudgets,
+    getKey: reads.getKey,
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
     findKey: reads.findKey,

@@ -5,6 +5,7 @@ import type { Job } from '../../core/jobs/job.ts'
 import { decideStart, type StartWrites } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { toStartedJob, toStartTexts } from '../job-rows.ts'
+import { readLimits, readSpending } from './budgets.ts'
 import { positionedColumns, type PositionedRow, readPositions, toPositioned } from './jobs.ts'
 import { lockAccounts, post } from './ledger.ts'
 import { readShares, shareOf, writeShares } from './run-ends.ts'
@@ -30,8 +31,9 @@ export async function startGenerations(
   const accountIds = commands.map(({ accountId }) => accountId)
   const models = commands.map(({ model }) => model)
   const keys = commands.map(({ idempotencyKey }) => idempotencyKey)
+  const keyIds = commands.map(({ keyId }) => keyId)
   const values = { accountIds, models, keys }
-  const [accounts, earlier, shares, numbers, nowMs] = await Promise.all([
+  const [accounts, earlier, shares, allLimits, numbers, nowMs] = await Promise.all([
     lockAccounts(tx, 'account_id = ANY(:accountIds)', { accountIds }),
     tx.rows<Earlier>(
       `SELECT ${positionedColumns}, idempotency_key AS idempotencyKey, request_digest AS requestDigest FROM jobs
@@ -39,6 +41,7 @@ export async function startGenerations(
       values,
     ),
     readShares(tx, 'unnest(:models::text[], :accountIds::text[]) AS u (model, account_id)', values),
+    readLimits(tx, accountIds, keyIds),
     tx.rows<{ number: number }>("SELECT nextval('job_numbers') AS number FROM generate_series(1, :count)", {
       count: commands.length,
     }),
@@ -46,14 +49,18 @@ export async function startGenerations(
   ])
   const known = new Map(earlier.map((row) => [JSON.stringify([row.accountId, row.idempotencyKey]), row]))
   const started = new Map<string, Started>()
+  const spending = await readSpending(tx, allLimits, nowMs)
+  const limitsOf = new Map(allLimits.map((row) => [JSON.stringify([row.accountId, row.keyId]), row]))
 
   function startOne(command: StartCommand, number: number): StartAnswer {
-    const { accountId, model, idempotencyKey, requestDigest } = command
+    const { accountId, keyId, model, idempotencyKey, requestDigest } = command
     const name = JSON.stringify([accountId, idempotencyKey])
     const [row, mine] = [known.get(name), started.get(name)]
     const before = row?.requestDigest ?? mine?.command.requestDigest
     const job = row ? toPositioned(row) : mine?.job
+    const limits = limitsOf.get(JSON.stringify([accountId, keyId]))
     const state = {
+      budgets: limits ? spending.budgets(limits) : [],
       earlier: job && before ? { job, same: before.equals(requestDigest) } : null,
       account: accounts.get(accountId) ?? null,
       share: shareOf(shares, model, accountId),
@@ -65,6 +72,7 @@ export async function startGenerations(
     const ordinal = account.jobCount + 1
     started.set(name, { job: made, command, number, ordinal, writes })
     // The next start sees what this one writes.
+    if (limits) spending.hold(limits, writes.day, command.credits)
     const after = writes.postings.at(-1)?.after ?? account
     accounts.set(accountId, { ...account, ...after, jobCount: ordinal, queuedJobs: account.queuedJobs + 1 })
     shares.set(JSON.stringify([model, accountId]), {
@@ -119,14 +127,14 @@ function write(
   const of = <Value>(read: (one: Started) => Value): Value[] => made.map(read)
   tx.send(
     `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price)
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day)
      SELECT number, job_id, account_id, ordinal, 'queued', model, quote_id, idempotency_key, request_digest, credits, :nowMs::bigint, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day
      FROM unnest(:numbers::bigint[], :jobIds::text[], :accountIds::text[], :ordinals::bigint[], :models::text[], :quoteIds::text[], :keys::text[], :digests::bytea[],
        :credits::bigint[], :priorities::bigint[], :fairs::float8[], :attempts::bigint[], :deadlines::bigint[], :retains::bigint[],
-       :keyIds::text[], :prices::text[])
+       :keyIds::text[], :prices::text[], :days::text[])
        AS u (number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits, priority, fair, max_attempts, deadline_at,
-         retain_ms, key_id, usage_price)`,
+         retain_ms, key_id, usage_price, day)`,
     {
       nowMs,
       numbers: of(({ number }) => number),
@@ -144,6 +152,7 @@ function write(
       deadlines: of(({ writes }) => writes.deadlineAtMs),
       retains: of(({ command }) => command.retainMs),
       keyIds: of(({ command }) => command.keyId),
+      days: of(({ writes }) => writes.day),
       prices: of(({ command }) => toStartTexts(command).usagePrice),
     },
   )

@@ -1,9 +1,18 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
+import { type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
 import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Account, AdjustOutcome } from '../../core/store.ts'
-import { accountColumns, type AccountState, accountStateColumns, toAccount } from '../rows.ts'
+import { limitsAudit } from '../budgets.ts'
+import {
+  accountColumns,
+  type AccountRow,
+  type AccountState,
+  accountStateColumns,
+  toAccount,
+  toPosted,
+} from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createLedgerWriter } from './ledger.ts'
@@ -21,6 +30,7 @@ export function createAccountCommands(writing: Writing) {
   const findAccount = createAccountFinder(db)
   const { post } = createLedgerWriter(writing)
   const record = createAuditWriter(writing)
+  const setLimits = db.prepare<[string | null, string]>('UPDATE accounts SET limits = ? WHERE account_id = ?')
   const insert = db.prepare<[string, string, number]>(
     'INSERT INTO accounts (account_id, name, created_at) VALUES (?, ?, ?)',
   )
@@ -46,7 +56,7 @@ export function createAccountCommands(writing: Writing) {
     const { available, held } = account
     const after = { ...posting.after, credits, note }
     record({ act, subject: accountId, accountId, before: { available, held }, after }, by)
-    return { outcome: 'done', account: toAccount(account, posting) }
+    return { outcome: 'done', account: toPosted(account, posting) }
   }
 
   return {
@@ -61,6 +71,7 @@ export function createAccountCommands(writing: Writing) {
         entryCount: 0,
         jobCount: 0,
         queuedJobs: 0,
+        limits: null,
       }
       insert.run(empty.accountId, name, empty.createdAtMs)
       const posting = credits > 0 ? grant(empty, credits) : null
@@ -68,7 +79,16 @@ export function createAccountCommands(writing: Writing) {
       const { accountId } = empty
       const after = { name, available: credits }
       record({ act: 'account.created', subject: accountId, accountId, before: null, after }, by)
-      return toAccount(empty, posting ?? undefined)
+      return toPosted(empty, posting ?? undefined)
+    },
+
+    changeAccountLimits(accountId: string, change: Partial<Limits>, by: Actor = systemActor): Account | null {
+      const account = findAccount(accountId)
+      if (account === null) return null
+      const limits = toLimitsText({ ...parseLimits(account.limits), ...change })
+      setLimits.run(limits, accountId)
+      record({ act: 'account.limited', subject: accountId, accountId, ...limitsAudit(account.limits, limits) }, by)
+      return toPosted({ ...account, limits })
     },
 
     grantCredits(accountId: string, credits: number, note: string | null, by: Actor = systemActor): AdjustOutcome {
@@ -85,10 +105,16 @@ export function createAccountCommands(writing: Writing) {
 }
 
 export function createAccountReads(db: Connection) {
-  const find = db.prepare<[string], Account>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
-  const pages = createPages<Account>(db, accountColumns, 'accounts', 'account_id')
+  const find = db.prepare<[string], AccountRow>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
+  const pages = createPages<AccountRow>(db, accountColumns, 'accounts', 'account_id')
   return {
-    getAccount: (accountId: string): Account | null => find.get(accountId) ?? null,
-    listAccounts: (page: PageRequest): Page<Account> => pages.read([], {}, page),
+    getAccount(accountId: string): Account | null {
+      const row = find.get(accountId)
+      return row === undefined ? null : toAccount(row)
+    },
+    listAccounts(page: PageRequest): Page<Account> {
+      const { items, total } = pages.read([], {}, page)
+      return { items: items.map(toAccount), total }
+    },
   }
 }

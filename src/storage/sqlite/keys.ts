@@ -2,10 +2,12 @@
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../core/accounts/audit.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, type KeyUse, keyUseMs, type NewKey } from '../../core/accounts/key.ts'
-import { toTimestampText } from '../../core/clock.ts'
+import { type Budget, type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
-import { keyColumns, type KeyRow, toKey } from '../rows.ts'
+import { limitsAudit } from '../budgets.ts'
+import { describeNewKey, keyColumns, type KeyRow, toKey, toTime } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
+import { createBudgetReads } from './budgets.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
@@ -22,50 +24,71 @@ export function createKeyCommands(writing: Writing) {
   const record = createAuditWriter(writing)
   const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
   const insert = db.prepare<object, KeyRow>(
-    `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at)
-     VALUES (:keyId, :accountId, :name, :prefix, :secretHash, :permissions, :now, :expiresAtMs) RETURNING ${keyColumns}`,
+    `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at, limits, maker_id)
+     VALUES (:keyId, :accountId, :name, :prefix, :secretHash, :permissions, :now, :expiresAtMs, :limits, :makerId) RETURNING ${keyColumns}`,
   )
   const use = db.prepare<KeyUse>(
     `UPDATE api_keys SET last_used_at = :atMs WHERE key_id = :keyId AND coalesce(last_used_at, 0) <= :atMs - ${keyUseMs}`,
   )
   const find = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
+  const setLimits = db.prepare<[string | null, string], KeyRow>(
+    `UPDATE api_keys SET limits = ? WHERE key_id = ? RETURNING ${keyColumns}`,
+  )
+  const listMade = db
+    .prepare<[string], string>('SELECT key_id FROM api_keys WHERE maker_id = ? AND revoked_at IS NULL')
+    .pluck()
   const revoke = db.prepare<[number, string], KeyRow>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING ${keyColumns}`,
   )
+
+  function revokeKey(keyId: string, by: Actor = systemActor): ApiKey | null {
+    const before = toKey(find.get(keyId))
+    const after = toKey(revoke.get(nowMs(), keyId))
+    if (before === null || after === null) return null
+    record(
+      {
+        act: 'key.revoked',
+        subject: keyId,
+        accountId: after.accountId,
+        before: { revoked_at: toTime(before.revokedAtMs) },
+        after: { revoked_at: toTime(after.revokedAtMs) },
+      },
+      by,
+    )
+    for (const made of listMade.all(keyId)) revokeKey(made, by)
+    return after
+  }
+
   return {
     createKey(draft: SentKey, by: Actor = systemActor): ApiKey | null {
-      const { accountId, name, permissions, expiresAtMs } = draft
+      const { accountId, permissions } = draft
+      const limits = toLimitsText(draft.limits)
       if (accountExists.get(accountId) === undefined) return null
       const keyId = ids.next('key')
-      const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), now: nowMs() })
-      const after = { ...(name !== null && { name }), permissions: [...permissions], expires_at: toTime(expiresAtMs) }
+      const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), limits, now: nowMs() })
+      const after = describeNewKey(draft)
       record({ act: 'key.created', subject: keyId, accountId, before: null, after }, by)
       return toKey(row)
     },
     recordKeyUses(uses: readonly KeyUse[]): void {
       for (const each of uses) use.run(each)
     },
-    revokeKey(keyId: string, by: Actor = systemActor): ApiKey | null {
-      const before = toKey(find.get(keyId))
-      const after = toKey(revoke.get(nowMs(), keyId))
-      if (before === null || after === null) return null
-      record(
-        {
-          act: 'key.revoked',
-          subject: keyId,
-          accountId: after.accountId,
-          before: { revoked_at: toTime(before.revokedAtMs) },
-          after: { revoked_at: toTime(after.revokedAtMs) },
-        },
-        by,
-      )
-      return after
+    revokeKey,
+    changeKeyLimits(keyId: string, change: Partial<Limits>, by: Actor = systemActor): ApiKey | null {
+      const before = find.get(keyId)
+      if (before === undefined) return null
+      const { accountId } = before
+      const limits = toLimitsText({ ...parseLimits(before.limits), ...change })
+      record({ act: 'key.limited', subject: keyId, accountId, ...limitsAudit(before.limits, limits) }, by)
+      return toKey(setLimits.get(limits, keyId))
     },
   }
 }
 
-export function createKeyReads(db: Connection) {
+export function createKeyReads(db: Connection, nowMs: () => number) {
   const find = db.prepare<[Buffer], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE secret_hash = ?`)
+  const findById = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
+  const budgets = createBudgetReads(db)
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
   return {
@@ -77,15 +100,15 @@ export function createKeyReads(db: Connection) {
       if (key !== null) believed.set(secret, key)
       return key
     },
-    /** Clears the cache, because this process has revoked a key. */
+    getKey: (keyId: string): ApiKey | null => toKey(findById.get(keyId)),
+    readBudgets(key: Pick<ApiKey, 'keyId' | 'accountId'>): readonly Budget[] {
+      return budgets.read(key.accountId, key.keyId, nowMs())
+    },
+    /** Clears the cache, because this process has revoked a key or changed its limits. */
     forgetKeys: () => believed.clear(),
     listKeys(accountId: string | null, page: PageRequest): Page<ApiKey> {
       const { items, total } = pages.read(ofAccount(accountId), { accountId }, page)
       return { items: items.flatMap((row) => toKey(row) ?? []), total }
     },
   }
-}
-
-function toTime(ms: number | null): string | null {
-  return ms === null ? null : toTimestampText(ms)
 }

@@ -85,6 +85,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     ...createLists(long, createReadTurns(readsAtOnce, maxQueuedReads)),
 
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
+    async changeAccountLimits(accountId, change, by) {
+      const account = await operate('changeAccountLimits', accountId, change, by)
+      reads.forgetKeys()
+      return account
+    },
     getAccount: async (accountId) => reads.getAccount(accountId),
     grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
@@ -97,6 +102,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       reads.forgetKeys()
       return key
     },
+    async changeKeyLimits(keyId, change, by) {
+      const key = await operate('changeKeyLimits', keyId, change, by)
+      reads.forgetKeys()
+      return key
+    },
+    readBudgets: async (key) => reads.readBudgets(key),
+    getKey: async (keyId) => reads.getKey(keyId),
     findKey: async (secret) => reads.findKey(secret),
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 

@@ -18,7 +18,7 @@ import { createWebhookReads } from './webhook-endpoints.ts'
 export function createReads(db: Connection, nowMs: () => number) {
   return {
     ...createAccountReads(db),
-    ...createKeyReads(db),
+    ...createKeyReads(db, nowMs),
     ...createSigningKeyReads(db),
     ...createLedgerReads(db),
     ...createAuditReads(db),

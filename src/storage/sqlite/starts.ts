@@ -4,9 +4,11 @@ import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
 import { decideStart } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
+import { Spending } from '../budgets.ts'
 import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type QueueKey } from '../job-rows.ts'
 import type { AccountState } from '../rows.ts'
 import { createAccountFinder } from './accounts.ts'
+import { createBudgetReads } from './budgets.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
 import { createRowInsert, type Value } from './row-insert.ts'
@@ -67,13 +69,14 @@ interface Unwritten {
 }
 
 const insertedColumns = `number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price`
+  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price, day`
 
 export function createStartCommands(writing: Writing) {
   const { db, nowMs, ids, changed } = writing
   const findAccount = createAccountFinder(db)
   const ledger = createLedgerWriter(writing)
   const queues = createQueueShares(db)
+  const budgets = createBudgetReads(db)
   const findDigest = db
     .prepare<[string, string], Buffer>('SELECT request_digest FROM jobs WHERE account_id = ? AND idempotency_key = ?')
     .pluck()
@@ -95,26 +98,35 @@ export function createStartCommands(writing: Writing) {
     return share
   }
 
-  function startOne(request: StartRequest, starter: Starter, number: number, rows: Unwritten): StartAnswer {
-    const { accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
+  function startOne(
+    request: StartRequest,
+    starter: Starter,
+    spending: Spending,
+    number: number,
+    rows: Unwritten,
+  ): StartAnswer {
+    const { timeZone, accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
     const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief } = request
     const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
-    const terms = { accountId, credits, maxQueuedJobs, expiresInMs }
-    const decision = decideStart({ earlier, account: starter.account, share }, terms, nowMs())
+    const limits = budgets.load(spending, accountId, keyId, nowMs())
+    const terms = { accountId, credits, maxQueuedJobs, expiresInMs, timeZone }
+    const state = { earlier, account: starter.account, share, budgets: limits ? spending.budgets(limits) : [] }
+    const decision = decideStart(state, terms, nowMs())
     if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
     if (decision.outcome !== 'created') return decision
 
-    const { createdAtMs, deadlineAtMs, fair, finish, postings } = decision.writes
+    const { createdAtMs, day, deadlineAtMs, fair, finish, postings } = decision.writes
     const { account } = decision
     const jobId = ids.next('job')
     const ordinal = account.jobCount + 1
     rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
-    rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice)
+    rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day)
     rows.inputs.push(number, brief, input)
     rows.entries.push(...ledger.toRows(account, postings, number, null))
     // What the next start sees.
+    if (limits) spending.hold(limits, day, credits)
     if (share === null) queues.open(model)
     starter.shares.set(model, { virtualTime: share?.virtualTime ?? 0, finish })
     starter.moved.add(model)
@@ -130,6 +142,7 @@ export function createStartCommands(writing: Writing) {
     /** Starts generations, in order, each in the state that those before it leave. Their rows are written together. */
     startGenerations(...requests: StartRequest[]): StartAnswer[] {
       const starters = new Map<string, Starter>()
+      const spending = new Spending()
       // No other connection can write during this transaction.
       let last = lastNumber.get() ?? 0
       let rows: Unwritten = { jobs: [], inputs: [], entries: [] }
@@ -151,7 +164,7 @@ export function createStartCommands(writing: Writing) {
         }
         // A replay finds the job in the table.
         if (starter.keys.has(idempotencyKey)) write()
-        const answer = startOne(request, starter, last + 1, rows)
+        const answer = startOne(request, starter, spending, last + 1, rows)
         if (answer.outcome === 'created') last += 1
         return answer
       })
