@@ -59,8 +59,7 @@ export function createAdminService({
 
     async createKey(request, context) {
       const { accountId } = request
-      refuse(findEmpty({ account_id: accountId }))
-      const terms = readNewKey(request, clock.nowMs())
+      const terms = readNewKey(request, clock.nowMs(), findEmpty({ account_id: accountId }))
       const limits = { ...noLimits, ...terms.limits }
       const made = await makeKey(store, { ...terms, accountId, limits, makerId: null }, by(context))
       if (!made) throw accountNotFound(accountId)

@@ -5,7 +5,7 @@ import type { Permission as PermissionCode } from '../../gen/mediagen/v1/options
 import type { Actor } from '../core/accounts/audit.ts'
 import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission } from '../core/accounts/key.ts'
 import type { Limits } from '../core/accounts/limits.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
 import { toKeyMessage, toMs, toPermission } from './convert.ts'
 import { readLimits } from './limits.ts'
@@ -21,15 +21,17 @@ export interface NewKeyRequest {
 
 /**
  * Reads a request for a key.
+ * @param others what is wrong with the rest of the request
  * @throws MediagenError `invalid_request` that names everything that is wrong
  */
 export function readNewKey(
   { name, permissions: codes, expiresAt, limits }: NewKeyRequest,
   nowMs: number,
+  others: readonly Violation[] = [],
 ): Pick<NewKey, 'name' | 'permissions' | 'expiresAtMs'> & { readonly limits: Partial<Limits> } {
   const permissions = codes.map(toPermission)
   const expiresAtMs = toMs(expiresAt)
-  const violations = findText('name', name, longestName)
+  const violations = [...others, ...findText('name', name, longestName)]
   if (permissions.length === 0)
     violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
   if (permissions.includes(undefined))

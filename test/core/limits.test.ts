@@ -1,4 +1,4 @@
-// What limits allow, what is left of them, and what a key may give to a key that it makes (P226, P227, P228, P231).
+// What limits allow, what is left of them, and what a key may give to a key that it makes (P226, P227, P230, P231, P235).
 import { describe, expect, test } from 'vitest'
 import {
   allowsModel,

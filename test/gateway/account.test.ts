@@ -37,6 +37,17 @@ test('any key reads its account, itself without its text, and the limits that ap
         last_used_at: null,
         expires_at: null,
         revoked_at: null,
+        limits: {
+          per_start: null,
+          daily: null,
+          weekly: null,
+          monthly: null,
+          total: null,
+          models: [],
+          origins: [],
+          extra: null,
+        },
+        made_by: null,
       },
       limits: {
         requests_per_second: 70,

@@ -40,6 +40,8 @@ test('an entry is exactly what the ledger wrote', async () => {
         held_after: 0,
         note: null,
         created_at: time,
+        key_id: null,
+        key_name: null,
       },
     ],
     total: 1,

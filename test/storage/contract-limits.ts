@@ -1,4 +1,4 @@
-// The part of the store contract about limits of keys and accounts (P226, P227, P229, P230, P232, P233).
+// The part of the store contract about limits of keys and accounts (P226, P227, P232, P233, P235, P237).
 import { expect, test } from 'vitest'
 import type { ApiKey } from '../../src/core/accounts/key.ts'
 import { type Limits, noLimits, type WindowLimit } from '../../src/core/accounts/limits.ts'
