@@ -37,8 +37,12 @@ export interface AccountDeps {
  */
 export async function readAccount(store: Pick<Store, 'getAccount'>, accountId: string): Promise<Account> {
   const account = await store.getAccount(accountId)
-  if (!account) throw new MediagenError('account_not_found', `There is no account "${accountId}".`)
+  if (!account) throw accountNotFound(accountId)
   return account
+}
+
+export function accountNotFound(accountId: string): MediagenError {
+  return new MediagenError('account_not_found', `There is no account "${accountId}".`)
 }
 
 /** Creates the service. */

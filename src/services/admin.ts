@@ -3,18 +3,17 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Catalog } from '../catalog/model.ts'
 import type { Actor } from '../core/accounts/audit.ts'
-import { noLimits } from '../core/accounts/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import type { FilesFolders } from '../core/jobs/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
+import { accountNotFound } from './account.ts'
 import { createFilesAdmin } from './admin-files.ts'
+import { createKeyAdmin } from './admin-keys.ts'
 import { actorOf } from './caller.ts'
-import { toAccountMessage, toAuditMessage, toKeyMessage } from './convert.ts'
+import { toAccountMessage, toAuditMessage } from './convert.ts'
 import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
-import { keyNotFound, makeKey, readNewKey } from './keys.ts'
-import { findUnmatched, readLimitsChange } from './limits.ts'
 import { findEmpty, findLongName, findText, longestName, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
@@ -41,6 +40,7 @@ export function createAdminService({
 }: AdminDeps): ServiceImpl<typeof AdminService> {
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
   return {
+    ...createKeyAdmin({ store, clock, catalog, by }),
     ...createWebhookAdmin(store, by),
     ...createFilesAdmin(store, folders, by),
 
@@ -55,40 +55,6 @@ export function createAdminService({
     async listAccounts(request) {
       const { items, total } = await store.listAccounts(readPage(request))
       return { accounts: items.map(toAccountMessage), total }
-    },
-
-    async createKey(request, context) {
-      const { accountId } = request
-      const terms = readNewKey(request, clock.nowMs(), findEmpty({ account_id: accountId }))
-      const limits = { ...noLimits, ...terms.limits }
-      const made = await makeKey(store, { ...terms, accountId, limits, makerId: null }, by(context))
-      if (!made) throw accountNotFound(accountId)
-      return { ...made, unmatchedModels: findUnmatched(limits, catalog) }
-    },
-
-    async changeKeyLimits({ keyId, limits, updateMask }, context) {
-      const change = readLimitsChange(limits, updateMask, clock.nowMs())
-      const key = await store.changeKeyLimits(keyId, change, by(context))
-      if (!key) throw keyNotFound(keyId)
-      return { key: toKeyMessage(key), unmatchedModels: findUnmatched(key.limits, catalog) }
-    },
-
-    async changeAccountLimits({ accountId, limits, updateMask }, context) {
-      const change = readLimitsChange(limits, updateMask, clock.nowMs())
-      const account = await store.changeAccountLimits(accountId, change, by(context))
-      if (!account) throw accountNotFound(accountId)
-      return { account: toAccountMessage(account), unmatchedModels: findUnmatched(account.limits, catalog) }
-    },
-
-    async listKeys(request) {
-      const { items, total } = await store.listKeys(request.accountId || null, readPage(request))
-      return { keys: items.map(toKeyMessage), total }
-    },
-
-    async revokeKey(request, context) {
-      const key = await store.revokeKey(request.keyId, by(context))
-      if (!key) throw keyNotFound(request.keyId)
-      return { key: toKeyMessage(key) }
     },
 
     async grantCredits(request, context) {
@@ -205,8 +171,4 @@ function readAdjustment(outcome: AdjustOutcome, accountId: string): Account {
 
 function jobNotFound(jobId: string): MediagenError {
   return new MediagenError('job_not_found', `There is no job "${jobId}".`)
-}
-
-function accountNotFound(accountId: string): MediagenError {
-  return new MediagenError('account_not_found', `There is no account "${accountId}".`)
 }

@@ -97,10 +97,7 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
   async function start(order: Order): Promise<Started> {
     const { caller, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
     const { accountId, keyId, name: keyName } = caller
-    if (deps.isStopping())
-      throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
-        retryAfterSeconds: retryShutdownSeconds,
-      })
+    if (deps.isStopping()) throw shuttingDown()
 
     const retainMs = readRetention(terms, deps.retainMs)
     const model = findReadyModel(deps.catalog, order.model, caller)
@@ -307,6 +304,12 @@ async function findJob(store: Pick<Store, 'getJob'>, accountId: string, jobId: s
 
 function jobNotFound(jobId: string): MediagenError {
   return new MediagenError('job_not_found', `There is no job "${jobId}".`)
+}
+
+function shuttingDown(): MediagenError {
+  return new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
+    retryAfterSeconds: retryShutdownSeconds,
+  })
 }
 
 function notEnded(jobId: string, status: JobStatus): MediagenError {

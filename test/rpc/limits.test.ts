@@ -1,19 +1,13 @@
 // Limits of keys over gRPC (P226, P228, P229, P231).
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestApp, type TestApp } from '../test-app.ts'
-import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
+import { afterAll, expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { openForeignClient, toStruct } from './foreign-client.ts'
 
 // Costs 10 credits. Nothing runs here.
 const model = 'test/gate/text-to-image'
 const input = toStruct({ gate: 'never' })
-let app: TestApp
-let client: ForeignClient
-
-beforeAll(async () => {
-  app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  client = await openForeignClient(app.app.grpcUrl, await app.createKey(app.account.accountId, ['admin']))
-})
-
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const client = await openForeignClient(app.app.grpcUrl, await app.createKey(app.account.accountId, ['admin']))
 afterAll(async () => {
   client[Symbol.dispose]()
   await app[Symbol.asyncDispose]()

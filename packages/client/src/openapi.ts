@@ -630,6 +630,134 @@ export interface KeyList {
   has_more: boolean
 }
 /**
+ * The calling key, and what is left of its limits.
+ */
+export interface OwnKey {
+  key_id: string
+  /**
+   * What its owner calls it.
+   */
+  name: string | null
+  /**
+   * How its text begins, to tell keys apart.
+   */
+  prefix: string
+  permissions: ('generate' | 'models:read' | 'jobs:read' | 'wallet:read' | 'webhooks' | 'keys:write' | 'admin')[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  /**
+   * When it was last used, up to about a minute late; null for never.
+   */
+  last_used_at: string | null
+  /**
+   * When it stops working; null for never.
+   */
+  expires_at: string | null
+  /**
+   * When it was revoked; null if it was not.
+   */
+  revoked_at: string | null
+  limits: Limits
+  /**
+   * Id of the key that made it; null for keys of the operator.
+   */
+  made_by: string | null
+  /**
+   * Every limit in credits that applies to the key.
+   */
+  left: LimitState[]
+  /**
+   * The time zone of days, weeks and months.
+   */
+  time_zone: string
+}
+/**
+ * A new key, with its text, which is shown only this once.
+ */
+export interface CreatedKey {
+  /**
+   * Its text, `mgk_…`.
+   */
+  key: string
+  key_id: string
+  /**
+   * What its owner calls it.
+   */
+  name: string | null
+  /**
+   * How its text begins, to tell keys apart.
+   */
+  prefix: string
+  permissions: ('generate' | 'models:read' | 'jobs:read' | 'wallet:read' | 'webhooks' | 'keys:write' | 'admin')[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  /**
+   * When it was last used, up to about a minute late; null for never.
+   */
+  last_used_at: string | null
+  /**
+   * When it stops working; null for never.
+   */
+  expires_at: string | null
+  /**
+   * When it was revoked; null if it was not.
+   */
+  revoked_at: string | null
+  limits: Limits
+  /**
+   * Id of the key that made it; null for keys of the operator.
+   */
+  made_by: string | null
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   */
+  unmatched_models: string[]
+}
+/**
+ * An API key, without its text.
+ */
+export interface LimitedKey {
+  key_id: string
+  /**
+   * What its owner calls it.
+   */
+  name: string | null
+  /**
+   * How its text begins, to tell keys apart.
+   */
+  prefix: string
+  permissions: ('generate' | 'models:read' | 'jobs:read' | 'wallet:read' | 'webhooks' | 'keys:write' | 'admin')[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  /**
+   * When it was last used, up to about a minute late; null for never.
+   */
+  last_used_at: string | null
+  /**
+   * When it stops working; null for never.
+   */
+  expires_at: string | null
+  /**
+   * When it was revoked; null if it was not.
+   */
+  revoked_at: string | null
+  limits: Limits
+  /**
+   * Id of the key that made it; null for keys of the operator.
+   */
+  made_by: string | null
+  /**
+   * Patterns of models that match no model of the catalog now. They are kept.
+   */
+  unmatched_models: string[]
+}
+/**
  * An endpoint that is notified when jobs end.
  */
 export interface Webhook {

@@ -3,6 +3,8 @@
 type Example = Readonly<Record<string, unknown>>
 
 const server = 'https://media.example'
+const keyId = 'key_01m81n2zt7e0081c5yz0j3m1gq'
+const keyName = 'print shop'
 const jobId = 'job_01m81n3ztpe00amzr9bbqb9r65'
 const model = 'builtin/image/art/text-to-image'
 const quoteId =
@@ -32,6 +34,8 @@ const queuedJob = {
   served_by: null,
   input: input as Example | null,
   deleted_at: null,
+  key_id: keyId,
+  key_name: keyName,
 }
 const runningJob = {
   ...queuedJob,
@@ -129,20 +133,34 @@ const entry = {
   held_after: 0,
   note: null,
   created_at: finishedAt,
+  key_id: keyId,
+  key_name: keyName,
+}
+const noLimits = {
+  per_start: null,
+  daily: null,
+  weekly: null,
+  monthly: null,
+  total: null,
+  models: [],
+  origins: [],
+  extra: null,
 }
 const account = {
   account_id: 'acct_01m81n2zq4e00bq0s1x9nd8h4m',
   name: 'Press office',
   created_at: createdAt,
   key: {
-    key_id: 'key_01m81n2zt7e0081c5yz0j3m1gq',
-    name: 'print shop',
+    key_id: keyId,
+    name: keyName,
     prefix: 'mgk_3fQz',
     permissions: ['generate', 'models:read', 'jobs:read', 'wallet:read'],
     created_at: createdAt,
     last_used_at: finishedAt,
     expires_at: null,
     revoked_at: null,
+    limits: noLimits,
+    made_by: null,
   },
   limits: {
     requests_per_second: 50,
@@ -157,6 +175,27 @@ const account = {
     wait_seconds: 180,
     retain_seconds: 604_800,
   },
+}
+const dailyLimit = {
+  of: 'key',
+  limit: 'daily',
+  credits: 200,
+  held: 1,
+  charged: 40,
+  left: 159,
+  starts_at: '2026-11-22T00:00:00.000Z',
+  renews_at: '2026-11-23T00:00:00.000Z',
+}
+const madeKey = {
+  ...account.key,
+  key_id: 'key_01m81n5b2pe00b8d1m4q7x0zsn',
+  name: 'visitor 17',
+  prefix: 'mgk_7TsW',
+  permissions: ['generate', 'jobs:read'],
+  last_used_at: null,
+  limits: { ...noLimits, total: 30, origins: ['https://shop.example'] },
+  made_by: keyId,
+  unmatched_models: [],
 }
 const webhook = {
   webhook_id: 'wh_01m81n4sg6e009ehdb3x9q6c7r',
@@ -200,6 +239,12 @@ const bodies: Readonly<Record<string, unknown>> = {
   createQuote: { model, input },
   startGeneration: { model, input, quote_id: quoteId },
   createWebhook: { url: webhook.url, description: webhook.description },
+  createKey: {
+    permissions: madeKey.permissions,
+    name: madeKey.name,
+    limits: { total: 30, origins: madeKey.limits.origins },
+  },
+  changeKeyLimits: { limits: { daily: 20, total: null } },
 }
 
 /** What is answered, by the id of the operation and, where they differ, by the status. */
@@ -223,6 +268,10 @@ const answers: Readonly<Record<string, unknown>> = {
   listEntries: listOf(entry),
   getAccount: account,
   listOwnKeys: listOf(account.key),
+  getOwnKey: { ...account.key, limits: { ...noLimits, daily: 200 }, left: [dailyLimit], time_zone: 'UTC' },
+  createKey: { key: 'mgk_7TsWc0Vb3mJ9xQ2dLr5Kp8NfYh1GzEa4RtUo6SiXwBq', ...madeKey },
+  changeKeyLimits: { ...madeKey, limits: { ...madeKey.limits, daily: 20, total: null } },
+  revokeKey: { ...account.key, revoked_at: finishedAt },
   listWebhooks: listOf(webhook),
   createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
   getWebhook: webhook,
@@ -249,6 +298,7 @@ const parameters: Readonly<Record<string, string>> = {
   job_id: jobId,
   webhook_id: webhook.webhook_id,
   file_id: file.file_id,
+  key_id: madeKey.key_id,
   code: 'quote_expired',
   key: `${jobId}/0.png`,
   expires: '1795438800',

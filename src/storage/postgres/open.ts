@@ -111,27 +111,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     listAccounts: (page) => list(null, () => reads.listAccounts(page)),
     grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
     adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
-    async changeAccountLimits(...args) {
-      const account = await operate((tx) => changeAccountLimits(tx, ...args))
-      reads.forgetKeys()
-      return account
-    },
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
 
-    createKey: (...args) => operate((tx) => createKey(tx, ...args)),
-    async revokeKey(...args) {
-      const key = await operate((tx) => revokeKey(tx, ...args))
-      reads.forgetKeys()
-      return key
-    },
-    async changeKeyLimits(...args) {
-      const key = await operate((tx) => changeKeyLimits(tx, ...args))
-      reads.forgetKeys()
-      return key
-    },
-    readBudgets: reads.readBudgets,
-    getKey: reads.getKey,
+    ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
     findKey: reads.findKey,
@@ -215,6 +198,30 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Keys and their limits. A change of this process takes effect in it at once. */
+function createKeyStore(operate: Submit, reads: ReturnType<typeof createKeyReads>) {
+  return {
+    createKey: (...args) => operate((tx) => createKey(tx, ...args)),
+    async revokeKey(...args) {
+      const key = await operate((tx) => revokeKey(tx, ...args))
+      reads.forgetKeys()
+      return key
+    },
+    async changeKeyLimits(...args) {
+      const key = await operate((tx) => changeKeyLimits(tx, ...args))
+      reads.forgetKeys()
+      return key
+    },
+    readBudgets: reads.readBudgets,
+    getKey: reads.getKey,
+    async changeAccountLimits(...args) {
+      const account = await operate((tx) => changeAccountLimits(tx, ...args))
+      reads.forgetKeys()
+      return account
+    },
+  } satisfies Partial<Store>
 }
 
 /** Makes the first change and reads the time. */

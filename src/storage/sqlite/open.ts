@@ -85,31 +85,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     ...createLists(long, createReadTurns(readsAtOnce, maxQueuedReads)),
 
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
-    async changeAccountLimits(accountId, change, by) {
-      const account = await operate('changeAccountLimits', accountId, change, by)
-      reads.forgetKeys()
-      return account
-    },
     getAccount: async (accountId) => reads.getAccount(accountId),
     grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
     verifyLedger: () => long.read('verifyLedger'),
 
-    // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
-    createKey: (key, by) => operate('createKey', { ...key, secretHash: new Uint8Array(key.secretHash) }, by),
-    async revokeKey(keyId, by) {
-      const key = await operate('revokeKey', keyId, by)
-      reads.forgetKeys()
-      return key
-    },
-    async changeKeyLimits(keyId, change, by) {
-      const key = await operate('changeKeyLimits', keyId, change, by)
-      reads.forgetKeys()
-      return key
-    },
-    readBudgets: async (key) => reads.readBudgets(key),
-    getKey: async (keyId) => reads.getKey(keyId),
-    findKey: async (secret) => reads.findKey(secret),
+    ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
     takeTokens: (bucket, size, most) => ask('takeTokens', bucket, size, most),
@@ -215,6 +196,32 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listDeliveries: (filter) => list(filter.accountId, () => read('listDeliveries', filter)),
     listUploads: (accountId, page) => list(accountId, () => read('listUploads', accountId, page)),
     listAuditEntries: (accountId, page) => list(accountId, () => read('listAuditEntries', accountId, page)),
+  } satisfies Partial<Store>
+}
+
+/** Keys and their limits. A change of this process takes effect in it at once. */
+function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
+  return {
+    // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
+    createKey: (key, by) => operate('createKey', { ...key, secretHash: new Uint8Array(key.secretHash) }, by),
+    async revokeKey(keyId, by) {
+      const key = await operate('revokeKey', keyId, by)
+      reads.forgetKeys()
+      return key
+    },
+    async changeKeyLimits(keyId, change, by) {
+      const key = await operate('changeKeyLimits', keyId, change, by)
+      reads.forgetKeys()
+      return key
+    },
+    readBudgets: async (key) => reads.readBudgets(key),
+    getKey: async (keyId) => reads.getKey(keyId),
+    findKey: async (secret) => reads.findKey(secret),
+    async changeAccountLimits(accountId, change, by) {
+      const account = await operate('changeAccountLimits', accountId, change, by)
+      reads.forgetKeys()
+      return account
+    },
   } satisfies Partial<Store>
 }
 
