@@ -62,6 +62,7 @@ function toPrintedJob(job: JobSummary): Printed {
   return {
     job_id: job.jobId,
     account_id: job.accountId,
+    key_name: job.keyName ?? null,
     status: toJobStatusName(job.status),
     model: job.model,
     held: Number(job.billing?.held ?? 0),
@@ -73,6 +74,7 @@ function toPrintedJob(job: JobSummary): Printed {
     started_at: toTime(job.startedAt),
     finished_at: toTime(job.finishedAt),
     error: job.error?.code ?? null,
+    key: job.keyId,
   }
 }
 
@@ -82,7 +84,6 @@ function toPrintedDetail(seen: InspectJobResponse): Printed {
   return {
     ...toPrintedJob(job),
     message: job.error?.message ?? null,
-    key: seen.keyId,
     progress: job.progress,
     outputs: job.outputs,
     cancel_requested: job.cancelRequested,

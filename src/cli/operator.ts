@@ -190,8 +190,8 @@ interface Change {
 
 /** A table leaves out its last columns where a line is too short for all. */
 function toPrintedKey(key: Key | undefined): Printed {
-  const { key_id, name, prefix, last_used_at, permissions, ...others } = toRecord(KeySchema, key)
-  return { key_id, name, prefix, last_used_at, permissions, ...others }
+  const { key_id, name, prefix, last_used_at, limits, permissions, ...others } = toRecord(KeySchema, key)
+  return { key_id, name, prefix, last_used_at, limits, permissions, ...others }
 }
 
 function parseAdjustment(written: string): bigint {

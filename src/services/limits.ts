@@ -166,11 +166,11 @@ export function budgetExceeded(required: number, state: LimitState): MediagenErr
   const spent =
     limit === 'per_start'
       ? ''
-      : `; ${charged} were charged and ${held} are held${startsAtMs === null ? '' : ` since ${toTimestampText(startsAtMs)}`}, so ${left} are left`
+      : `: ${charged} charged, ${held} held${startsAtMs === null ? '' : ` since ${toTimestampText(startsAtMs)}`}, ${left} left`
   const renewal = renewsAtMs === null ? '' : ` It renews at ${toTimestampText(renewsAtMs)}.`
   return new MediagenError(
     'budget_exceeded',
-    `The quote needs ${required} credits, and the ${inWords[limit]} ${whose} is ${credits}${spent}. Nothing was held.${renewal}`,
+    `The quote needs ${required} ${required === 1 ? 'credit' : 'credits'}, and the ${inWords[limit]} ${whose} is ${credits}${spent}. Nothing was held.${renewal}`,
     { required, budget: state },
   )
 }

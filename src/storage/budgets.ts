@@ -3,12 +3,12 @@ import type { AuditDraft } from '../core/accounts/audit.ts'
 import {
   type Budget,
   countsSpending,
+  describeLimits,
   type DaySpending,
   type LimitOwner,
   parseLimits,
   withHold,
 } from '../core/accounts/limits.ts'
-import { parseObject } from './job-rows.ts'
 
 /** Limits of a key, of its maker and of the account, as JSON; null for none. */
 export interface LimitsRow {
@@ -43,7 +43,10 @@ export function spendingSince(nowMs: number): string {
 
 /** The limits before and after a change, for the audit. */
 export function limitsAudit(before: string | null, after: string | null): Pick<AuditDraft, 'before' | 'after'> {
-  return { before: { limits: parseObject(before) }, after: { limits: parseObject(after) } }
+  return {
+    before: { limits: describeLimits(parseLimits(before)) },
+    after: { limits: describeLimits(parseLimits(after)) },
+  }
 }
 
 /** The limits in a row, those that say something, with their owners. */

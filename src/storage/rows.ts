@@ -2,7 +2,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Actor, AuditEntry } from '../core/accounts/audit.ts'
 import type { ApiKey, NewKey, Permission } from '../core/accounts/key.ts'
-import { parseLimits, toLimitsText } from '../core/accounts/limits.ts'
+import { describeLimits, parseLimits } from '../core/accounts/limits.ts'
 import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
 import { toTimestampText } from '../core/clock.ts'
 import type { Posting } from '../core/credits/ledger.ts'
@@ -79,7 +79,7 @@ export function describeNewKey({
     ...(name !== null && { name }),
     permissions: [...permissions],
     expires_at: toTime(expiresAtMs),
-    limits: parseObject(toLimitsText(limits)),
+    limits: describeLimits(limits),
     ...(makerId !== null && { made_by: makerId }),
   }
 }

@@ -69,12 +69,16 @@ function cut(cell: string, width: number): string {
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return none
   if (Array.isArray(value)) return value.map(toItem).join(', ') || none
-  return escapeHidden(String(value))
+  return toItem(value) || none
 }
 
 /** A record within a record, on one line. */
 function toItem(item: unknown): string {
   if (typeof item !== 'object' || item === null) return escapeHidden(String(item))
-  const known = Object.entries(item).filter(([, value]) => value !== null)
-  return known.map(([name, value]) => `${name}=${escapeHidden(String(value))}`).join(' ')
+  const known = Object.entries(item).filter(
+    ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+  )
+  return known
+    .map(([name, value]) => `${name}=${Array.isArray(value) ? value.map(toItem).join(',') : toItem(value)}`)
+    .join(' ')
 }

@@ -1,5 +1,7 @@
 // The limits of keys and accounts: what they may spend, on which models. docs/contract.md, section 2.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Calendar, windowsAt } from '../calendar.ts'
+import { toTimestampText } from '../clock.ts'
 
 /** Limits that count what was spent, by the window that they count. */
 export const windowLimits = ['daily', 'weekly', 'monthly', 'total'] as const
@@ -171,11 +173,24 @@ export function inheritLimits(given: Partial<Limits>, maker: Limits): Limits {
   return { ...noLimits, ...maker, extra: null, ...given }
 }
 
+/** What is limited, by the names that clients know; null for no limit. */
+export function describeLimits({ perStart, extra, ...others }: Limits): JsonObject | null {
+  const named = {
+    per_start: perStart,
+    ...others,
+    extra: extra && { credits: extra.credits, until: toTimestampText(extra.untilMs) },
+  }
+  const set = Object.entries(named).filter(([, value]) => isLimit(value))
+  return set.length === 0 ? null : (Object.fromEntries(set) as JsonObject)
+}
+
+function isLimit(value: unknown): boolean {
+  return value !== null && !(Array.isArray(value) && value.length === 0)
+}
+
 /** The stored form: JSON of what is limited; null for no limit. */
 export function toLimitsText(limits: Limits): string | null {
-  const set = Object.entries(limits).filter(
-    ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
-  )
+  const set = Object.entries(limits).filter(([, value]) => isLimit(value))
   return set.length === 0 ? null : JSON.stringify(Object.fromEntries(set))
 }
 
