@@ -60,7 +60,7 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'urls' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone'
+  'store' | 'urls' | 'quotes' | 'log' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone'
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
@@ -90,6 +90,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     watches: deps.watches,
     urls,
     clock,
+    log: pipeline.log,
     isStopping: deps.isStopping,
     waitMs: config.waitSeconds * 1000,
     maxQueuedJobs,

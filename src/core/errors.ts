@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'invalid_api_key'
   | 'insufficient_credits'
   | 'budget_exceeded'
+  | 'price_above_maximum'
   | 'missing_permission'
   | 'model_not_allowed'
   | 'origin_not_allowed'
@@ -58,6 +59,7 @@ export const retryable = {
   invalid_api_key: false,
   insufficient_credits: false,
   budget_exceeded: false,
+  price_above_maximum: false,
   missing_permission: false,
   model_not_allowed: false,
   origin_not_allowed: false,
@@ -102,7 +104,7 @@ export interface Violation {
 export interface ErrorDetails {
   /** All faults, where there can be several at once. */
   readonly violations?: readonly Violation[]
-  /** `insufficient_credits`, `budget_exceeded`: credits that the start needs. */
+  /** `insufficient_credits`, `budget_exceeded`, `price_above_maximum`: credits that the start needs. */
   readonly required?: number
   /** `insufficient_credits`: credits that are free. */
   readonly available?: number

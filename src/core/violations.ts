@@ -5,6 +5,7 @@ import { cutText } from './log-text.ts'
 // How to get a value that a newcomer does not have, by its pointer.
 const sources: Readonly<Record<string, string>> = {
   '/quote_id': 'ask for a quote of the same model and input first',
+  '/max_credits': 'the most that this may cost',
 }
 
 /** What is said of a required field that is not there. */

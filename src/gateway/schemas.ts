@@ -313,7 +313,7 @@ export const problemSchema = {
       type: 'array',
       items: record('Violation', 'One place that is wrong.', { pointer: string, detail: string }),
     },
-    required: { ...credits, description: 'Only with insufficient_credits and budget_exceeded.' },
+    required: { ...credits, description: 'Only with insufficient_credits, budget_exceeded and price_above_maximum.' },
     available: { ...credits, description: 'Only with insufficient_credits.' },
     budget: limitStateSchema,
     permission: { ...string, description: 'Only with missing_permission.' },
@@ -329,43 +329,3 @@ export const keyListSchema = listOf(keySchema, 'A page of API keys, newest first
 export const webhookListSchema = listOf(webhookSchema, 'A page of webhook endpoints, newest first.')
 export const fileListSchema = listOf(fileSchema, 'A page of uploads, newest first.')
 export const deliveryListSchema = listOf(deliverySchema, 'A page of webhook deliveries, newest first.')
-
-const inputSchema = { type: 'object', description: "The model's input.", additionalProperties: true } as const
-
-export const quoteBodySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['model', 'input'],
-  properties: { model: { type: 'string', minLength: 1, description: 'Model id.' }, input: inputSchema },
-} as const
-
-export const generateBodySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['model', 'input', 'quote_id'],
-  properties: {
-    ...quoteBodySchema.properties,
-    quote_id: { type: 'string', minLength: 1, description: 'A valid, unexpired quote for this model and input.' },
-  },
-} as const
-
-export const webhookBodySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['url'],
-  properties: {
-    url: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 2048,
-      description: 'An absolute http or https URL without user name, password or fragment.',
-    },
-    description: { type: ['string', 'null'], maxLength: 200, description: 'A note for yourself.' },
-    include_input: {
-      type: 'boolean',
-      default: false,
-      description:
-        "Whether messages carry the job's input, without values that have more than 1024 characters of JSON.",
-    },
-  },
-} as const

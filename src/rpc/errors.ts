@@ -18,6 +18,7 @@ export const grpcCodes = {
   invalid_api_key: Code.Unauthenticated,
   insufficient_credits: Code.FailedPrecondition,
   budget_exceeded: Code.FailedPrecondition,
+  price_above_maximum: Code.FailedPrecondition,
   missing_permission: Code.PermissionDenied,
   model_not_allowed: Code.PermissionDenied,
   origin_not_allowed: Code.PermissionDenied,

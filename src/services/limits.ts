@@ -15,6 +15,7 @@ import {
   windowLimits,
 } from '../core/accounts/limits.ts'
 import { toTimestampText } from '../core/clock.ts'
+import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { findHidden, findLong, lastTimeMs, refuse, toCredits } from './request.ts'
 
@@ -170,7 +171,7 @@ export function budgetExceeded(required: number, state: LimitState): MediagenErr
   const renewal = renewsAtMs === null ? '' : ` It renews at ${toTimestampText(renewsAtMs)}.`
   return new MediagenError(
     'budget_exceeded',
-    `The quote needs ${required} ${required === 1 ? 'credit' : 'credits'}, and the ${inWords[limit]} ${whose} is ${credits}${spent}. Nothing was held.${renewal}`,
+    `The quote needs ${countCredits(required)}, and the ${inWords[limit]} ${whose} is ${credits}${spent}. Nothing was held.${renewal}`,
     { required, budget: state },
   )
 }

@@ -17,7 +17,8 @@ export interface QuoteBook {
   open(accountId: string, quoteId: string): Promise<Quote | null>
 }
 
-interface Sealed {
+/** A quote and its id. */
+export interface Sealed {
   readonly quoteId: string
   readonly quote: Quote
 }

@@ -1,8 +1,9 @@
 // QuotesService: what one model and one input will cost. docs/contract.md, section 1, Quote.
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
-import type { Catalog } from '../catalog/model.ts'
+import type { Catalog, Model } from '../catalog/model.ts'
 import type { ApiKey } from '../core/accounts/key.ts'
 import { findExceeded, limitsCredits } from '../core/accounts/limits.ts'
 import { calendarOf } from '../core/calendar.ts'
@@ -13,18 +14,24 @@ import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
 import { budgetExceeded } from './limits.ts'
 import { completeInput, digestQuoted, findReadyModel, quotePrice, readInput } from './model-input.ts'
-import type { QuoteBook } from './quote-book.ts'
+import type { QuoteBook, Sealed } from './quote-book.ts'
+
+/** What quotes are made with. */
+interface QuoteDeps {
+  readonly quotes: QuoteBook
+  readonly log: Pick<Logger, 'error'>
+}
 
 /** Creates the service. */
-export function createQuotesService(deps: {
-  catalog: Catalog
-  quotes: QuoteBook
-  store: Pick<Store, 'readBudgets'>
-  clock: Clock
-  timeZone: string
-  log: Pick<Logger, 'error'>
-}): ServiceImpl<typeof QuotesService> {
-  const { catalog, quotes, store, clock, timeZone, log } = deps
+export function createQuotesService(
+  deps: QuoteDeps & {
+    readonly catalog: Catalog
+    readonly store: Pick<Store, 'readBudgets'>
+    readonly clock: Clock
+    readonly timeZone: string
+  },
+): ServiceImpl<typeof QuotesService> {
+  const { catalog, quotes, store, clock, timeZone } = deps
 
   /** What limits say against a start at this price now. Keys without limits, the usual ones, cost no query. */
   async function findRefusal(key: ApiKey, credits: number): Promise<MediagenError | null> {
@@ -39,10 +46,10 @@ export function createQuotesService(deps: {
       const { accountId } = caller
       const sent = readInput(request.input, { model: request.model })
       const model = findReadyModel(catalog, request.model, caller)
-      const credits = quotePrice(model, completeInput(model, sent.input), log)
+      const completed = completeInput(model, sent.input)
       const digest = digestQuoted(accountId, model.id, sent)
-      const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
-      const refusal = await findRefusal(caller, credits)
+      const { quoteId, quote } = await issueQuote(deps, accountId, model, completed, digest)
+      const refusal = await findRefusal(caller, quote.credits)
       return {
         quote: toQuoteMessage(quoteId, quote),
         ...(refusal && { refusal: { code: refusal.code, detail: refusal.message } }),
@@ -54,6 +61,22 @@ export function createQuotesService(deps: {
       return { quote: toQuoteMessage(request.quoteId, quote) }
     },
   }
+}
+
+/**
+ * Prices an input and seals the quote.
+ * @param completed the input with the defaults of the schema
+ * @param digest what the quote is bound to
+ * @throws MediagenError `invalid_input` where the model has no price for it
+ */
+export async function issueQuote(
+  { quotes, log }: QuoteDeps,
+  accountId: string,
+  model: Model,
+  completed: JsonObject,
+  digest: string,
+): Promise<Sealed> {
+  return quotes.seal(accountId, { model: model.id, credits: quotePrice(model, completed, log), digest })
 }
 
 /** The refusal of a quote that is forged, altered or another account's. The answer does not say which. */

@@ -35,7 +35,7 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
   violations: Violation[];
 
   /**
-   * Only with `insufficient_credits` and `budget_exceeded`: credits that the start needs.
+   * Only with `insufficient_credits`, `budget_exceeded` and `price_above_maximum`: credits that the start needs.
    *
    * @generated from field: optional int64 required = 3;
    */

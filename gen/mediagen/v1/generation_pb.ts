@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/generation.proto.
  */
 export const file_mediagen_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSL+BQoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBQggKBl9lcnJvckINCgtfc3RhcnRlZF9hdEIOCgxfZmluaXNoZWRfYXRCEQoPX3F1ZXVlX3Bvc2l0aW9uQg4KDF9wcmV2aWV3X3VybEIMCgpfc2VydmVkX2J5QggKBl9pbnB1dEINCgtfZGVsZXRlZF9hdEILCglfa2V5X25hbWUiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiggIKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMiSgoXU3RhcnRHZW5lcmF0aW9uUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHJlcGxheWVkGAIgASgIIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiKfAQoPTGlzdEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAUSDgoGc2VhcmNoGAYgASgJQggKBl9saW1pdCJBChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5tZWRpYWdlbi52MS5Kb2ISDQoFdG90YWwYAiABKAUiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMgoRQ2FuY2VsSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIiIKEERlbGV0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIhMKEURlbGV0ZUpvYlJlc3BvbnNlIjkKD1dhdGNoSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAMiQwoQV2F0Y2hKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIc2VxdWVuY2UYAiABKAMq1QEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFEhYKEkpPQl9TVEFUVVNfRVhQSVJFRBAGEhsKF0pPQl9TVEFUVVNfTkVFRFNfUkVWSUVXEAcykwQKEUdlbmVyYXRpb25TZXJ2aWNlEmUKD1N0YXJ0R2VuZXJhdGlvbhIjLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QaJC5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXNwb25zZSIHkAICoLsYAhJKCgZHZXRKb2ISGi5tZWRpYWdlbi52MS5HZXRKb2JSZXF1ZXN0GhsubWVkaWFnZW4udjEuR2V0Sm9iUmVzcG9uc2UiB5ACAaC7GAQSUAoITGlzdEpvYnMSHC5tZWRpYWdlbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGguxgEElMKCUNhbmNlbEpvYhIdLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXNwb25zZSIHkAICoLsYAhJTCglEZWxldGVKb2ISHS5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVzcG9uc2UiB5ACAqC7GAISTwoIV2F0Y2hKb2ISHC5tZWRpYWdlbi52MS5XYXRjaEpvYlJlcXVlc3QaHS5tZWRpYWdlbi52MS5XYXRjaEpvYlJlc3BvbnNlIgSguxgEMAFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSL+BQoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBQggKBl9lcnJvckINCgtfc3RhcnRlZF9hdEIOCgxfZmluaXNoZWRfYXRCEQoPX3F1ZXVlX3Bvc2l0aW9uQg4KDF9wcmV2aWV3X3VybEIMCgpfc2VydmVkX2J5QggKBl9pbnB1dEINCgtfZGVsZXRlZF9hdEILCglfa2V5X25hbWUiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiggIKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMiSgoXU3RhcnRHZW5lcmF0aW9uUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHJlcGxheWVkGAIgASgIIo4CCgpSdW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgttYXhfY3JlZGl0cxgDIAEoA0gAiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgBiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAKIAQFCDgoMX21heF9jcmVkaXRzQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIj4KC1J1blJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCCIfCg1HZXRKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIvCg5HZXRKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2IinwEKD0xpc3RKb2JzUmVxdWVzdBImCgZzdGF0dXMYASABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFEg4KBnNlYXJjaBgGIAEoCUIICgZfbGltaXQiQQoQTGlzdEpvYnNSZXNwb25zZRIeCgRqb2JzGAEgAygLMhAubWVkaWFnZW4udjEuSm9iEg0KBXRvdGFsGAIgASgFIiIKEENhbmNlbEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIjIKEUNhbmNlbEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSI5Cg9XYXRjaEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgDIkMKEFdhdGNoSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHNlcXVlbmNlGAIgASgDKtUBCglKb2JTdGF0dXMSGgoWSk9CX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEUpPQl9TVEFUVVNfUVVFVUVEEAESFgoSSk9CX1NUQVRVU19SVU5OSU5HEAISGAoUSk9CX1NUQVRVU19TVUNDRUVERUQQAxIVChFKT0JfU1RBVFVTX0ZBSUxFRBAEEhcKE0pPQl9TVEFUVVNfQ0FOQ0VMRUQQBRIWChJKT0JfU1RBVFVTX0VYUElSRUQQBhIbChdKT0JfU1RBVFVTX05FRURTX1JFVklFVxAHMtYEChFHZW5lcmF0aW9uU2VydmljZRJlCg9TdGFydEdlbmVyYXRpb24SIy5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXF1ZXN0GiQubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVzcG9uc2UiB5ACAqC7GAISQQoDUnVuEhcubWVkaWFnZW4udjEuUnVuUmVxdWVzdBoYLm1lZGlhZ2VuLnYxLlJ1blJlc3BvbnNlIgeQAgKguxgCEkoKBkdldEpvYhIaLm1lZGlhZ2VuLnYxLkdldEpvYlJlcXVlc3QaGy5tZWRpYWdlbi52MS5HZXRKb2JSZXNwb25zZSIHkAIBoLsYBBJQCghMaXN0Sm9icxIcLm1lZGlhZ2VuLnYxLkxpc3RKb2JzUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkxpc3RKb2JzUmVzcG9uc2UiB5ACAaC7GAQSUwoJQ2FuY2VsSm9iEh0ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlc3BvbnNlIgeQAgKguxgCElMKCURlbGV0ZUpvYhIdLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXNwb25zZSIHkAICoLsYAhJPCghXYXRjaEpvYhIcLm1lZGlhZ2VuLnYxLldhdGNoSm9iUmVxdWVzdBodLm1lZGlhZ2VuLnYxLldhdGNoSm9iUmVzcG9uc2UiBKC7GAQwAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * One generation, from its start to its end.
@@ -448,6 +448,106 @@ export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> 
   messageDesc(file_mediagen_v1_generation, 5);
 
 /**
+ * The generation to quote and start. docs/contract.md, section 2.
+ * Example: `{"model": "builtin/image/art/text-to-image", "input": {"prompt": "aurora over the sea"}, "max_credits": "5", "idempotency_key": "aurora-1"}`
+ *
+ * @generated from message mediagen.v1.RunRequest
+ */
+export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
+  /**
+   * Model id.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The input of the model.
+   *
+   * @generated from field: google.protobuf.Struct input = 2;
+   */
+  input?: JsonObject | undefined;
+
+  /**
+   * The most that it may cost, in credits, at least 0; required. A higher price is `price_above_maximum`, and nothing is held.
+   * A request with the same idempotency key must have the same value.
+   *
+   * @generated from field: optional int64 max_credits = 3;
+   */
+  maxCredits?: bigint | undefined;
+
+  /**
+   * 1 … 255 visible ASCII characters, unique for each intended generation of the account, those of StartGeneration included.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+
+  /**
+   * As of StartGenerationRequest.
+   *
+   * @generated from field: bool wait = 5;
+   */
+  wait: boolean;
+
+  /**
+   * As of StartGenerationRequest.
+   *
+   * @generated from field: optional int32 expires_in_seconds = 6;
+   */
+  expiresInSeconds?: number | undefined;
+
+  /**
+   * As of StartGenerationRequest.
+   *
+   * @generated from field: int32 priority = 7;
+   */
+  priority: number;
+
+  /**
+   * As of StartGenerationRequest.
+   *
+   * @generated from field: optional int32 retain_seconds = 8;
+   */
+  retainSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.RunRequest.
+ * Use `create(RunRequestSchema)` to create a new message.
+ */
+export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 6);
+
+/**
+ * The job that was started by this request, or by an earlier one with the same key.
+ *
+ * @generated from message mediagen.v1.RunResponse
+ */
+export type RunResponse = Message<"mediagen.v1.RunResponse"> & {
+  /**
+   * The job as it is now.
+   *
+   * @generated from field: mediagen.v1.Job job = 1;
+   */
+  job?: Job | undefined;
+
+  /**
+   * True if an earlier request with the same key had started it.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message mediagen.v1.RunResponse.
+ * Use `create(RunResponseSchema)` to create a new message.
+ */
+export const RunResponseSchema: GenMessage<RunResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 7);
+
+/**
  * Which job to read.
  * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
@@ -467,7 +567,7 @@ export type GetJobRequest = Message<"mediagen.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 6);
+  messageDesc(file_mediagen_v1_generation, 8);
 
 /**
  * The job that was read.
@@ -488,7 +588,7 @@ export type GetJobResponse = Message<"mediagen.v1.GetJobResponse"> & {
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 7);
+  messageDesc(file_mediagen_v1_generation, 9);
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
@@ -546,7 +646,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 8);
+  messageDesc(file_mediagen_v1_generation, 10);
 
 /**
  * One page of jobs.
@@ -574,7 +674,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 9);
+  messageDesc(file_mediagen_v1_generation, 11);
 
 /**
  * Which job to cancel.
@@ -596,7 +696,7 @@ export type CancelJobRequest = Message<"mediagen.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 10);
+  messageDesc(file_mediagen_v1_generation, 12);
 
 /**
  * The job to be canceled.
@@ -617,7 +717,7 @@ export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
  * Use `create(CancelJobResponseSchema)` to create a new message.
  */
 export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 11);
+  messageDesc(file_mediagen_v1_generation, 13);
 
 /**
  * Which job to delete.
@@ -639,7 +739,7 @@ export type DeleteJobRequest = Message<"mediagen.v1.DeleteJobRequest"> & {
  * Use `create(DeleteJobRequestSchema)` to create a new message.
  */
 export const DeleteJobRequestSchema: GenMessage<DeleteJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 12);
+  messageDesc(file_mediagen_v1_generation, 14);
 
 /**
  * The job was deleted.
@@ -654,7 +754,7 @@ export type DeleteJobResponse = Message<"mediagen.v1.DeleteJobResponse"> & {
  * Use `create(DeleteJobResponseSchema)` to create a new message.
  */
 export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 13);
+  messageDesc(file_mediagen_v1_generation, 15);
 
 /**
  * Which job to watch.
@@ -683,7 +783,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
  * Use `create(WatchJobRequestSchema)` to create a new message.
  */
 export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 14);
+  messageDesc(file_mediagen_v1_generation, 16);
 
 /**
  * One change of a watched job.
@@ -711,7 +811,7 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
  * Use `create(WatchJobResponseSchema)` to create a new message.
  */
 export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 15);
+  messageDesc(file_mediagen_v1_generation, 17);
 
 /**
  * The state of a job. docs/contract.md, section 1.
@@ -804,6 +904,16 @@ export const GenerationService: GenService<{
     methodKind: "unary";
     input: typeof StartGenerationRequestSchema;
     output: typeof StartGenerationResponseSchema;
+  },
+  /**
+   * Quotes and starts in one call, if the price is at most `max_credits`. Safe to repeat with the same idempotency key.
+   *
+   * @generated from rpc mediagen.v1.GenerationService.Run
+   */
+  run: {
+    methodKind: "unary";
+    input: typeof RunRequestSchema;
+    output: typeof RunResponseSchema;
   },
   /**
    * Reads one job.

@@ -98,6 +98,7 @@ export interface Problem {
     | 'invalid_api_key'
     | 'insufficient_credits'
     | 'budget_exceeded'
+    | 'price_above_maximum'
     | 'missing_permission'
     | 'model_not_allowed'
     | 'origin_not_allowed'
@@ -132,7 +133,7 @@ export interface Problem {
   request_id: string
   errors?: Violation[]
   /**
-   * Only with insufficient_credits and budget_exceeded.
+   * Only with insufficient_credits, budget_exceeded and price_above_maximum.
    */
   required?: number
   /**

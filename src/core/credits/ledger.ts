@@ -44,6 +44,11 @@ export function isCredits(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
+/** A number of credits in words. */
+export function countCredits(credits: number): string {
+  return `${credits} ${credits === 1 ? 'credit' : 'credits'}`
+}
+
 /** Grants credits. Null if the balance could no longer be represented exactly. */
 export function grant(balance: Balance, credits: number): Posting | null {
   const available = balance.available + credits

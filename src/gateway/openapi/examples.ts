@@ -238,6 +238,7 @@ function listOf(item: Example): Example {
 const bodies: Readonly<Record<string, unknown>> = {
   createQuote: { model, input },
   startGeneration: { model, input, quote_id: quoteId },
+  run: { model, input, max_credits: 5 },
   createWebhook: { url: webhook.url, description: webhook.description },
   createKey: {
     permissions: madeKey.permissions,
@@ -252,6 +253,8 @@ const answers: Readonly<Record<string, unknown>> = {
   createQuote: { quote_id: quoteId, model, credits: 1, expires_at: '2026-11-22T13:03:55.158Z' },
   'startGeneration 200': succeededJob,
   'startGeneration 202': queuedJob,
+  'run 200': succeededJob,
+  'run 202': queuedJob,
   listModels: listOf(modelEntry),
   listCategories: listOf({ id: 'text-to-image', name: 'Text to image', modality: 'image', count: 2 }),
   getModel: {

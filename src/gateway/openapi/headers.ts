@@ -49,8 +49,13 @@ const download: Readonly<Record<string, readonly Name[]>> = {
   304: file,
   416: ['Content-Range'],
 }
+const start: Readonly<Record<string, readonly Name[]>> = {
+  200: ['Idempotent-Replayed'],
+  202: ['Idempotent-Replayed'],
+}
 const byOperation: Readonly<Record<string, typeof download>> = {
-  startGeneration: { 200: ['Idempotent-Replayed'], 202: ['Idempotent-Replayed'] },
+  startGeneration: start,
+  run: start,
   getAsset: download,
   getSample: download,
 }

@@ -21,7 +21,7 @@ export const tags: readonly Tag[] = [
     name: 'Generations',
     description: 'Starting, watching, canceling and deleting generations, and the jobs that they are.',
     service: 'GenerationService',
-    paths: ['/v1/generate', '/v1/jobs'],
+    paths: ['/v1/generate', '/v1/run', '/v1/jobs'],
   },
   {
     name: 'Models',

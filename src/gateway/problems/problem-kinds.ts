@@ -60,6 +60,11 @@ export const problemKinds = {
     http: 402,
     help: 'The start would exceed a limit of the API key, of the key that made it, or of the account. Nothing was held, and the Idempotency-Key is free. The field budget names the limit, what is held, charged and left in its window, and when it renews. GET /v1/key shows every limit; the operator, or whoever made the key, can change it.',
   },
+  price_above_maximum: {
+    title: 'Price above the maximum',
+    http: 402,
+    help: 'The generation costs more than the max_credits of the request. Nothing was held, and the Idempotency-Key is free. The field required gives the price; send the request again with a max_credits of at least that, or with an input that costs less.',
+  },
   missing_permission: {
     title: 'Missing permission',
     http: 403,
@@ -148,7 +153,7 @@ export const problemKinds = {
   idempotency_key_reused: {
     title: 'Idempotency-Key reused',
     http: 409,
-    help: 'This Idempotency-Key already started a generation with another model, input, quote, deadline, priority or retention. Use a new key for a new generation.',
+    help: 'This Idempotency-Key already started a generation with another model, input, quote, maximum price, deadline, priority or retention. Use a new key for a new generation.',
   },
   job_not_in_review: {
     title: 'Job not in review',

@@ -1,31 +1,55 @@
-// POST /v1/generate. docs/contract.md, section 2.
+// POST /v1/generate and POST /v1/run. docs/contract.md, section 2.
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { CallOptions } from '@connectrpc/connect'
-import type { FastifyInstance } from 'fastify'
-import { JobSchema, type StartGenerationRequest } from '../../../gen/mediagen/v1/generation_pb.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  JobSchema,
+  type RunRequest,
+  type StartGenerationRequest,
+  type StartGenerationResponse,
+} from '../../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from '../../guards/hang-ups.ts'
+import { generateBodySchema, runBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from '../headers.ts'
 import { flag, readQuery } from '../query.ts'
 import { isTerminalStatus, toRecord } from '../records.ts'
-import { generateBodySchema, jobSchema } from '../schemas.ts'
+import { jobSchema } from '../schemas.ts'
 
 const query = {
   wait: flag('Answer once the job is terminal or after about three minutes, whichever comes first.'),
 }
+const answers = {
+  200: { description: 'The job has ended.' },
+  202: { description: 'The job is still active; Location says where to read it.' },
+}
+const errors = [
+  'idempotency_key_required',
+  'idempotency_key_invalid',
+  'idempotency_key_reused',
+  'model_not_found',
+  'invalid_input',
+  'insufficient_credits',
+  'too_many_jobs',
+  'model_unavailable',
+] as const
 
 // When a client that does not wait may poll.
 const retryAfterSeconds = 1
 
-interface GenerateBody {
+interface StartBody {
   model: string
   input: JsonObject
-  quote_id: string
 }
 
-/** Adds the route. */
+/** What every start says. */
+type Start = Omit<StartGenerationRequest, '$typeName' | 'quoteId'>
+/** Sends a start to the core. */
+type Send = (start: Start, options: CallOptions) => Promise<Pick<StartGenerationResponse, 'job' | 'replayed'>>
+
+/** Adds the routes. */
 export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
-  app.post<{ Body: GenerateBody }>(
+  app.post<{ Body: StartBody & { quote_id: string } }>(
     '/v1/generate',
     {
       config: { permission: 'generate' },
@@ -35,65 +59,84 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
           summary: 'Start a generation. The quoted credits are held now, charged on success, and released otherwise.',
           headers: startHeaders,
           query,
-          answers: {
-            200: { description: 'The job has ended.' },
-            202: { description: 'The job is still active; Location says where to read it.' },
-          },
-          errors: [
-            'idempotency_key_required',
-            'idempotency_key_invalid',
-            'idempotency_key_reused',
-            'model_not_found',
-            'quote_not_found',
-            'quote_expired',
-            'quote_mismatch',
-            'invalid_input',
-            'insufficient_credits',
-            'too_many_jobs',
-            'model_unavailable',
-          ],
+          answers,
+          errors: [...errors, 'quote_not_found', 'quote_expired', 'quote_mismatch'],
         },
         body: generateBodySchema,
         response: { '2xx': jobSchema },
       },
     },
-    async (request, reply) => {
-      const { wait } = readQuery(request, query)
-      const { model, input, quote_id: quoteId } = request.body
-      const {
-        'Idempotency-Key': idempotencyKey,
-        'Cancel-After': expiresInSeconds,
-        'Retain-For': retainSeconds,
-        'Mediagen-Priority': priority,
-      } = readHeaders(request)
-      const start = (mayWait: boolean, options: CallOptions) => {
+    (request, reply) =>
+      answerStart(request, reply, stopping, (start, options) => {
         const order: StartGenerationRequest = {
           $typeName: 'mediagen.v1.StartGenerationRequest',
-          model,
-          input,
-          quoteId,
-          wait: mayWait,
-          idempotencyKey,
-          priority,
-          expiresInSeconds,
-          retainSeconds,
+          ...start,
+          quoteId: request.body.quote_id,
         }
-        return core.generation.startGeneration(order, options).catch((error: unknown) => {
-          throw nameHeaders(error)
-        })
-      }
-      const { job, replayed } = await (wait
-        ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
-            // This server is stopping and the core is not: the core answers the same request with the record as it is.
-            if (!stopping.aborted) throw error
-            return start(false, forward(request))
-          })
-        : start(false, forward(request)))
-      if (replayed) reply.header('idempotent-replayed', 'true')
-      const record = toRecord(JobSchema, job)
-      if (isTerminalStatus(job?.status)) return record
-      reply.code(202).header('location', `/v1/jobs/${job?.jobId}`).header('retry-after', String(retryAfterSeconds))
-      return record
-    },
+        return core.generation.startGeneration(order, options)
+      }),
   )
+  app.post<{ Body: StartBody & { max_credits: number } }>(
+    '/v1/run',
+    {
+      config: { permission: 'generate' },
+      schema: {
+        operation: {
+          id: 'run',
+          summary:
+            'Quote and start in one call. The price is held now, charged on success, and released otherwise; if it is above `max_credits`, nothing is started.',
+          headers: startHeaders,
+          query,
+          answers,
+          errors: [...errors, 'price_above_maximum'],
+        },
+        body: runBodySchema,
+        response: { '2xx': jobSchema },
+      },
+    },
+    (request, reply) =>
+      answerStart(request, reply, stopping, (start, options) => {
+        const order: RunRequest = {
+          $typeName: 'mediagen.v1.RunRequest',
+          ...start,
+          maxCredits: BigInt(request.body.max_credits),
+        }
+        return core.generation.run(order, options)
+      }),
+  )
+}
+
+/** Answers with the job: as it was started, or, if the request waits, when it has ended. */
+async function answerStart(
+  request: FastifyRequest<{ Body: StartBody }>,
+  reply: FastifyReply,
+  stopping: AbortSignal,
+  send: Send,
+): Promise<unknown> {
+  const { wait } = readQuery(request, query)
+  const { model, input } = request.body
+  const {
+    'Idempotency-Key': idempotencyKey,
+    'Cancel-After': expiresInSeconds,
+    'Retain-For': retainSeconds,
+    'Mediagen-Priority': priority,
+  } = readHeaders(request)
+  const start = (mayWait: boolean, options: CallOptions) =>
+    send({ model, input, wait: mayWait, idempotencyKey, priority, expiresInSeconds, retainSeconds }, options).catch(
+      (error: unknown) => {
+        throw nameHeaders(error)
+      },
+    )
+  const { job, replayed } = await (wait
+    ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
+        // This server is stopping and the core is not: the core answers the same request with the record as it is.
+        if (!stopping.aborted) throw error
+        return start(false, forward(request))
+      })
+    : start(false, forward(request)))
+  if (replayed) reply.header('idempotent-replayed', 'true')
+  const record = toRecord(JobSchema, job)
+  if (isTerminalStatus(job?.status)) return record
+  reply.code(202).header('location', `/v1/jobs/${job?.jobId}`).header('retry-after', String(retryAfterSeconds))
+  return record
 }

@@ -3,6 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { DeliverySchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
 import { toTimestampText } from '../../core/clock.ts'
+import { webhookBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { oneOf, page, readQuery } from '../query.ts'
 import { deliveryStatusCodes, toListOf, toRecord } from '../records.ts'
@@ -10,7 +11,6 @@ import {
   createdWebhookSchema,
   deliveryListSchema,
   rotatedWebhookSchema,
-  webhookBodySchema,
   webhookListSchema,
   webhookSchema,
 } from '../schemas.ts'
