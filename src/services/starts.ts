@@ -79,7 +79,8 @@ export function createStarts(deps: StartDeps): Starts {
   const { store, quotes, maxQueuedJobs } = deps
 
   /** Starts the job if the request passes every check. */
-  async function start({ caller, input, terms, idempotencyKey, requestDigest, ...order }: Order): Promise<Started> {
+  async function start(order: Order): Promise<Started> {
+    const { caller, input, terms, idempotencyKey, requestDigest } = order
     const { accountId, keyId, name: keyName } = caller
     if (deps.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {

@@ -1,6 +1,6 @@
 // Every row of the error table is reached over HTTP: status, code, headers and body.
 // P126, P127, P134, P136, P137, P139, P140, P141, P143, P144, P145, P146, P147, P148, P149, P150, P151, P152, P155, P157, P159,
-// P160, P161, P166, P167, P168, P169, P170, P172, P173.
+// P160, P161, P166, P167, P168, P169, P170, P172, P173, P246.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/core/errors.ts'
@@ -96,6 +96,12 @@ const rows = {
     status: 402,
     produce: async () => app.generate(model, input, { account: await app.createAccount(1), wait: false }),
     members: { required: 3, available: 1 },
+  },
+  price_above_maximum: {
+    status: 402,
+    produce: () =>
+      app.send('/v1/run', { headers: { 'idempotency-key': 'run' }, body: { model, input, max_credits: 2 } }),
+    members: { required: 3 },
   },
   missing_permission: {
     status: 403,

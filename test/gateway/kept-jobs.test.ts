@@ -1,5 +1,5 @@
 // What clients see of a job whose record was removed (MEDIAGEN_KEEP_JOBS_DAYS): no job, but its money; and a repeated start costs nothing.
-// P43, P97.
+// A repeated run starts anew. P43, P97, P245.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,9 @@ test('a day after its end a job is gone, its ledger entries name it, and its sta
   const start = { key, headers: { 'idempotency-key': 'once' }, body: { model, input, quote_id } }
   const { job_id } = (await first.send('/v1/generate', start)).body
   await first.send(`/v1/jobs/${job_id}/cancel`, { method: 'POST' })
+  const runOnce = { key, headers: { 'idempotency-key': 'run' }, body: { model, input, max_credits: 3 } }
+  const run = (await first.send('/v1/run', runOnce)).body
+  await first.send(`/v1/jobs/${run.job_id}/cancel`, { method: 'POST' })
   // The newest job stays.
   await first.send('/v1/generate', { ...start, headers: { 'idempotency-key': 'another' } })
   const wallet = (await first.send('/v1/wallet')).body
@@ -41,5 +44,8 @@ test('a day after its end a job is gone, its ledger entries name it, and its sta
   expect((await app.send('/v1/wallet/entries', { key })).body).toEqual(entries)
   expect(entries.data.filter((entry: { job_id: string }) => entry.job_id === job_id)).toHaveLength(2)
   expect((await app.send('/v1/jobs', { key })).body.total).toBe(1)
+  const again = await app.send('/v1/run', runOnce)
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, null])
+  expect(again.body.job_id).not.toBe(run.job_id)
   rmSync(folder, { recursive: true })
 })

@@ -10,6 +10,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 const allowed = {
   '/v1/quotes': ['POST'],
   '/v1/generate': ['POST'],
+  '/v1/run': ['POST'],
   '/v1/models': ['GET', 'HEAD'],
   '/v1/models/categories': ['GET', 'HEAD'],
   '/v1/models/test/nothing/text-to-image': ['GET', 'HEAD'],

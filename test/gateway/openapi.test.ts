@@ -13,6 +13,7 @@ const { body: document } = await app.send('/openapi.json', { key: null })
 const interfaceRoutes = [
   'POST /v1/quotes',
   'POST /v1/generate',
+  'POST /v1/run',
   'GET /v1/models',
   'GET /v1/models/{model}',
   'GET /v1/models/categories',
@@ -133,6 +134,7 @@ describe('operations match the routes', () => {
     ['/v1/jobs', 'get', ['status', 'model', 'idempotency_key', 'search', 'limit', 'offset']],
     ['/v1/wallet/entries', 'get', ['limit', 'offset']],
     ['/v1/generate', 'post', ['wait']],
+    ['/v1/run', 'post', ['wait']],
     ['/v1/models/categories', 'get', []],
     ['/v1/models/{model}', 'get', []],
   ])('%s lists its query parameters', (path, method, names) => {

@@ -40,16 +40,25 @@ test('an unknown field is refused by name: a misspelt field must not cost credit
   expect(pointersOf(answer).toSorted()).toEqual(['/a~1b~0c', '/inptu'])
 })
 
-test.each([
+test.each<[path: string, body: object, pointers: string[]]>([
   ['/v1/quotes', {}, ['/input', '/model']],
   ['/v1/generate', {}, ['/input', '/model', '/quote_id']],
   ['/v1/generate', good, ['/quote_id']],
+  ['/v1/run', {}, ['/input', '/max_credits', '/model']],
+  ['/v1/run', good, ['/max_credits']],
+  ['/v1/run', { ...good, max_credits: 5, quote_id: 'quote_x' }, ['/quote_id']],
+  ['/v1/generate', { ...good, quote_id: 'quote_x', max_credits: 5 }, ['/max_credits']],
   ['/v1/quotes', { model: '', input: {} }, ['/model']],
   ['/v1/quotes', { model: 1, input: [] }, ['/input', '/model']],
   ['/v1/quotes', { model: null, input: null }, ['/input', '/model']],
   ['/v1/quotes', { model, input: 'text' }, ['/input']],
   ['/v1/generate', { ...good, quote_id: '' }, ['/quote_id']],
   ['/v1/generate', { ...good, quote_id: 7 }, ['/quote_id']],
+  ...['5', 1.5, -1, 2 ** 53, null, true].map((max_credits): [string, object, string[]] => [
+    '/v1/run',
+    { ...good, max_credits },
+    ['/max_credits'],
+  ]),
 ])('%s lists every field that is missing or wrong in %j', async (path, body, pointers) => {
   const answer = await app.send(path, { body, headers: { 'idempotency-key': 'k' } })
   expectProblem(answer, app.url, 'invalid_request')

@@ -1,6 +1,6 @@
 // Every error that can travel over gRPC: its status, its typed detail, its words.
 // P138, P139, P141, P143, P144, P145, P146, P147, P148, P150, P151, P152, P155, P156, P159, P160, P161, P162, P164, P167, P168,
-// P169, P170, P171, P172, P173.
+// P169, P170, P171, P172, P173, P246.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSlowClock } from '../slow-clock.ts'
@@ -16,6 +16,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   authentication_required: { status: 'UNAUTHENTICATED' },
   invalid_api_key: { status: 'UNAUTHENTICATED' },
   insufficient_credits: { status: 'FAILED_PRECONDITION' },
+  price_above_maximum: { status: 'FAILED_PRECONDITION' },
   missing_permission: { status: 'PERMISSION_DENIED' },
   model_not_found: { status: 'NOT_FOUND' },
   job_not_found: { status: 'NOT_FOUND' },
@@ -252,6 +253,13 @@ test('a start beyond the balance names the required and the available credits', 
     'insufficient_credits',
     /needs 3 credits and 1 is available/,
   )
+})
+
+test('a run above its maximum names the price', async () => {
+  const request = { model, input, max_credits: '2', idempotency_key: 'run' }
+  const refused = await client.refusal('GenerationService/Run', request)
+  const error = check(refused, 'price_above_maximum', /costs 3 credits.* at most 2 \(max_credits\)/)
+  expect(error.detail.required).toBe('3')
 })
 
 test('a queue that is full says so and when to come again', async () => {

@@ -1,5 +1,5 @@
-// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind (P93, P95, P98).
-import { afterAll, beforeAll, expect, test } from 'vitest'
+// StartGeneration and Run over gRPC: idempotency, waiting, what a refusal leaves behind (P93, P95, P98, P240, P241, P242, P243, P244).
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
 
@@ -155,4 +155,63 @@ test('a job, its quote and its key are of one account: others see nothing of the
     (await client.call('GenerationService/StartGeneration', { model, input, quote_id: own, idempotency_key: 'k' }, as))
       .replayed,
   ).toBe(false)
+})
+
+describe('Run', () => {
+  const run = { model, input, max_credits: '3', idempotency_key: 'k' }
+
+  test('quotes, starts and waits in one call', async () => {
+    using client = await open(working)
+    const { job, replayed } = await client.call('GenerationService/Run', { ...run, wait: true })
+    expect(replayed).toBe(false)
+    expect(job).toMatchObject({ status: 'JOB_STATUS_SUCCEEDED', billing: { quoted: '3', charged: '3' } })
+    const { quote } = await client.call('QuotesService/GetQuote', { quote_id: job.quote_id })
+    expect(quote).toMatchObject({ model, credits: '3' })
+    expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '997', held: '0' })
+  })
+
+  test('20 concurrent runs with one key make one job and one hold', async () => {
+    using client = await open(idle)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.call('GenerationService/Run', run)))
+    expect(new Set(answers.map(({ job }) => job.job_id)).size).toBe(1)
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '997', held: '3' })
+  })
+
+  test('a call that was canceled is repeated: one job, also after its quote expired', async () => {
+    using client = await open(working)
+    const { gate, request } = await prepareGated(client)
+    const gated = { model: request.model, input: request.input, max_credits: '10', idempotency_key: 'k', wait: true }
+    const { call, done } = client.begin('GenerationService/Run', gated)
+    await gate.begun()
+    call.cancel()
+    await expect(done).rejects.toThrow()
+    gate.open()
+    const { job } = await client.call('GenerationService/Run', gated)
+    expect(job.status).toBe('JOB_STATUS_SUCCEEDED')
+    clock.aheadMs = 700_000
+    const again = await client.call('GenerationService/Run', gated)
+    clock.aheadMs = 0
+    expect(again).toMatchObject({ replayed: true, job: { job_id: job.job_id, billing: { charged: '10' } } })
+    expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '990', held: '0' })
+  })
+
+  test('a refusal holds nothing and leaves the key free; a key that is taken is refused', async () => {
+    using client = await open(idle)
+    const refusal = async (change: object) =>
+      (await client.refusal('GenerationService/Run', { ...run, ...change })).detail
+    expect(await refusal({ max_credits: undefined })).toMatchObject({
+      code: 'invalid_request',
+      violations: [{ pointer: '/max_credits' }],
+    })
+    expect(await refusal({ max_credits: '2' })).toMatchObject({ code: 'price_above_maximum', required: '3' })
+    expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '1000', held: '0' })
+    const { job, replayed } = await client.call('GenerationService/Run', run)
+    expect(replayed).toBe(false)
+    expect(await refusal({ max_credits: '4' })).toMatchObject({ code: 'idempotency_key_reused' })
+    const start = { model, input, quote_id: job.quote_id, idempotency_key: 'k' }
+    const { detail } = await client.refusal('GenerationService/StartGeneration', start)
+    expect(detail.code).toBe('idempotency_key_reused')
+    expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '997', held: '3' })
+  })
 })

@@ -66,6 +66,7 @@ test('the permissions are those of the interface and the contract', () => {
   expect(Object.fromEntries(rpcs.map(({ rpc, needed }) => [rpc, needed]))).toMatchObject({
     'QuotesService/CreateQuote': 'generate',
     'GenerationService/StartGeneration': 'generate',
+    'GenerationService/Run': 'generate',
     'GenerationService/CancelJob': 'generate',
     'CatalogService/ListModels': 'models:read',
     'CatalogService/ListProducts': 'models:read',

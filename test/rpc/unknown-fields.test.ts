@@ -46,6 +46,7 @@ const unary: Readonly<Record<string, (path: string, json: object) => Promise<str
 const calls: readonly (readonly [path: string, json: object])[] = [
   ['QuotesService/CreateQuote', { model, input }],
   ['GenerationService/StartGeneration', { model, input, quote_id: 'quote_x', idempotencyKey: 'k' }],
+  ['GenerationService/Run', { model, input, idempotencyKey: 'not legal' }],
   ['GenerationService/ListJobs', { status: 'JOB_STATUS_QUEUED' }],
   ['CatalogService/ListModels', {}],
   ['WalletService/ListEntries', { limit: 5 }],
@@ -57,9 +58,9 @@ test.for(calls.flatMap(([path, json]) => Object.keys(unary).map((form) => [form,
   async ([form, path, json]) => {
     const ask = unary[form] as (typeof unary)[string]
     expect(await ask(path, json)).not.toContain('is not a known field')
-    const answer = await ask(path, { ...json, maxCredits: 1, 'de/lay': 2 })
+    const answer = await ask(path, { ...json, colour: 1, 'de/lay': 2 })
     expect(answer).toMatch(/invalid_argument|grpc-status: 3/)
-    expect(answer).toContain('/maxCredits is not a known field, and 1 more problem')
+    expect(answer).toContain('/colour is not a known field, and 1 more problem')
   },
 )
 
