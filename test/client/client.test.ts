@@ -104,6 +104,54 @@ describe('generate', () => {
   })
 })
 
+describe('run', () => {
+  test('starts in one request, waits, and is told each change', async () => {
+    const account = await app.createAccount(100)
+    const asked: string[] = []
+    const states: string[] = []
+    await using proxy = await openProxy(app.url, (path) => {
+      if (path.startsWith('POST')) asked.push(path)
+      return false
+    })
+    const onJob = ({ status }: { status: string }): void => void states.push(status)
+    const job = await open(account, proxy.url).run(model, input, { maxCredits: 3, onJob })
+    expect(job).toMatchObject({ status: 'succeeded', billing: { charged: 3 } })
+    expect([asked, states[0], states.at(-1)]).toEqual([['POST /v1/run'], 'queued', 'succeeded'])
+  })
+
+  test('a price above the maximum is a refusal with the price, and starts nothing', async () => {
+    const account = await app.createAccount(100)
+    await expect(open(account).run(model, input, { maxCredits: 2 })).rejects.toMatchObject({
+      code: 'price_above_maximum',
+      problem: { required: 3 },
+      idempotencyKey: null,
+    })
+    expect(await countJobs(account)).toBe(0)
+  })
+
+  test('the same key again is the same job, paid once; without wait it comes as it is', async () => {
+    const account = await app.createAccount(100)
+    const client = open(account)
+    const options = { maxCredits: 5, idempotencyKey: 'mine' }
+    const first = await client.run(model, input, { ...options, wait: false })
+    expect((await client.run(model, input, options)).job_id).toBe(first.job_id)
+    expect(await client.wallet()).toEqual({ available: 97, held: 0 })
+    await expect(client.run('test/failing/text-to-image', input, { maxCredits: 9 })).rejects.toThrow(JobFailed)
+  })
+
+  test('a run whose answer is lost is repeated with its key, or names it: one job, paid once', async () => {
+    const account = await app.createAccount(100)
+    await using proxy = await openForgetfulProxy(app.url, 3)
+    const lost = open(account, proxy.url).run(model, input, { maxCredits: 3, pausesMs: [0] })
+    const { idempotencyKey } = (await lost.catch((error: Unreachable) => error)) as Unreachable
+    const options = { maxCredits: 3, idempotencyKey: idempotencyKey ?? undefined }
+    const job = await open(account, proxy.url).run(model, input, options)
+    expect([job.status, proxy.seen.starts]).toEqual(['succeeded', 4])
+    expect(await countJobs(account)).toBe(1)
+    expect(await open(account).wallet()).toEqual({ available: 97, held: 0 })
+  })
+})
+
 describe('lost lines', () => {
   test('a start whose answer is lost is repeated with its key: one job, paid once', async () => {
     const account = await app.createAccount(100)

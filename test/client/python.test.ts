@@ -161,6 +161,19 @@ tell(job["status"], states[-1])`
     expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
   })
 
+  inPython(`a run whose answer is lost is repeated with its key: one job, one charge${missing}`, async () => {
+    const account = await app.createAccount(100)
+    await using proxy = await openForgetfulProxy(app.url)
+    const code = `
+states = []
+job = client.run(model, {"prompt": "x"}, 3, idempotency_key="mine", on_job=lambda job: states.append(job["status"]))
+tell(job["status"], states[-1], job["billing"]["charged"])
+tell(client.run(model, {"prompt": "x"}, 3, idempotency_key="mine", wait=False)["job_id"] == job["job_id"])`
+    expect(await run(code, { account, url: proxy.url })).toEqual([['succeeded', 'succeeded', 3], true])
+    expect(proxy.seen.starts).toBe(4)
+    expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
+  })
+
   inPython(`a start that is never answered names the key with which it is resumed${missing}`, async () => {
     const account = await app.createAccount(100)
     await using proxy = await openForgetfulProxy(app.url, 9)
@@ -217,6 +230,7 @@ def attempt(call):
         tell(type(error).__name__, error.code, str(error))
 attempt(lambda: client.generate(model, {"prompt": "x"}, max_credits=2))
 attempt(lambda: client.quote(model, {"prompt": "", "width": 1}))
+attempt(lambda: client.run(model, {"prompt": "x"}, 2))
 attempt(lambda: client.generate("test/gate/text-to-image", {"gate": "x"}))
 attempt(lambda: client.generate("test/failing/text-to-image", {"prompt": "x"}))
 attempt(lambda: mediagen.Client(key="mgk_wrong").wallet())
@@ -225,6 +239,7 @@ attempt(lambda: mediagen.Client("http://127.0.0.1:1").wallet())`
   expect(told.map(([kind, name]) => [kind, name])).toEqual([
     ['TooExpensive', 'too_expensive'],
     ['Refused', 'invalid_input'],
+    ['Refused', 'price_above_maximum'],
     ['Refused', 'insufficient_credits'],
     ['JobFailed', 'program_failed'],
     ['Refused', 'invalid_api_key'],

@@ -58,11 +58,13 @@ export async function openCuttingProxy(url: string, onSecond: () => void) {
   return { ...proxy, watches }
 }
 
+const starts: ReadonlySet<string> = new Set(['POST /v1/generate', 'POST /v1/run'])
+
 /** A proxy that loses the answers to the first starts. */
 export async function openForgetfulProxy(url: string, lost = 2) {
   const seen = { starts: 0 }
   const proxy = await openProxy(url, (path, pass, response) => {
-    if (path !== 'POST /v1/generate' || (seen.starts += 1) > lost) return false
+    if (!starts.has(path) || (seen.starts += 1) > lost) return false
     pass()
     response.write = () => !response.destroy()
     return true

@@ -137,7 +137,8 @@ test('twenty equal runs at once are one job and one hold', async () => {
 test('twenty runs at once that differ in their maximum are one job; the others learn that the key is taken', async () => {
   await using app = await open(100)
   const codes = await Promise.all(Array.from({ length: 20 }, (_, i) => app.refuseRun({ maxCredits: BigInt(10 + i) })))
-  expect(codes.toSorted()).toEqual([...Array.from({ length: 19 }, () => 'idempotency_key_reused'), 'ok'])
+  expect(codes.filter((code) => code === 'ok')).toHaveLength(1)
+  expect(codes.filter((code) => code === 'idempotency_key_reused')).toHaveLength(19)
   expect([await app.balance(), await app.countJobs()]).toEqual([[97, 3], 1])
 })
 

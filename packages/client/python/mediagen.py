@@ -154,8 +154,29 @@ class Client:
             if first is None:
                 raise
             job = self._start(model, input, first, key)
-        if not wait:
-            return job
+        return self._finish(job, on_job, timeout) if wait else job
+
+    def run(
+        self,
+        model: str,
+        input: Mapping[str, Any],
+        max_credits: int,
+        *,
+        idempotency_key: Optional[str] = None,
+        on_job: Optional[_OnJob] = None,
+        wait: bool = True,
+        timeout: Optional[float] = None,
+    ) -> Job:
+        """As generate, with quote and start in one request: the server refuses a price above `max_credits`.
+
+        A later call with the same key must have the same `max_credits`. Raises Refused with the code
+        price_above_maximum and the price in `problem["required"]`, JobFailed and TimeoutError.
+        """
+        body = {"model": model, "input": input, "max_credits": max_credits}
+        job = self._send_start("/v1/run", body, idempotency_key or _create_idempotency_key())
+        return self._finish(job, on_job, timeout) if wait else job
+
+    def _finish(self, job: Job, on_job: Optional[_OnJob], timeout: Optional[float]) -> Job:
         job = self.follow(job["job_id"], on_job=on_job, timeout=timeout)
         if job["status"] != "succeeded":
             raise JobFailed(job)
@@ -163,9 +184,12 @@ class Client:
 
     def _start(self, model: str, input: Mapping[str, Any], quote: Union[Quote, Job], key: str) -> Job:
         # The server compares the whole request with an earlier one, the quote with it.
-        body, headers = {"model": model, "input": input, "quote_id": quote["quote_id"]}, {"Idempotency-Key": key}
+        return self._send_start("/v1/generate", {"model": model, "input": input, "quote_id": quote["quote_id"]}, key)
+
+    def _send_start(self, path: str, body: Mapping[str, Any], key: str) -> Job:
+        headers = {"Idempotency-Key": key}
         try:
-            return self._repeat(lambda: self._json("POST", "/v1/generate", json=body, headers=headers))
+            return self._repeat(lambda: self._json("POST", path, json=body, headers=headers))
         except (Refused, Unreachable) as error:
             if isinstance(error, Unreachable) or error.retryable:
                 error.idempotency_key = key

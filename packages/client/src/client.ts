@@ -4,7 +4,7 @@
 //   const job = await mediagen.generate('builtin/image/poster/text-to-image', { title: 'Jazz tonight' }, { maxCredits: 5 })
 //   const picture = await mediagen.download(job.outputs[0])
 import { followJob, type FollowOptions } from './follow.ts'
-import { generate, type GenerateOptions, startGeneration } from './generate.ts'
+import { generate, type GenerateOptions, run, type RunOptions, startGeneration } from './generate.ts'
 import { type Connection, createHttp } from './http.ts'
 import { toFilePath, toJobPath, toModelPath } from './paths.ts'
 import type {
@@ -23,7 +23,7 @@ import type {
 
 export { JobFailed, mayPass, Refused, TooExpensive, Unreachable } from './errors.ts'
 export type { FollowOptions } from './follow.ts'
-export type { GenerateOptions } from './generate.ts'
+export type { GenerateOptions, RunOptions } from './generate.ts'
 export type { Connection } from './http.ts'
 export * from './records.ts'
 
@@ -47,6 +47,8 @@ export interface MediagenClient {
   start(model: string, input: Input, options?: GenerateOptions): Promise<Job>
   /** Quotes, starts and waits; returns the job with its outputs. @throws TooExpensive, JobFailed */
   generate(model: string, input: Input, options?: GenerateOptions): Promise<Job>
+  /** Starts in one request if it costs at most `maxCredits`, and waits; returns the job with its outputs. @throws JobFailed */
+  run(model: string, input: Input, options: RunOptions): Promise<Job>
   /** Waits for the end of a job that was started before. */
   follow(jobId: string, options?: FollowOptions): Promise<Job>
   job(jobId: string): Promise<Job>
@@ -80,6 +82,7 @@ export function createClient(connection: Connection): MediagenClient {
     quote: (model, input, signal) => http.json('/v1/quotes', { body: { model, input }, signal }),
     start: (model, input, options) => startGeneration(http, model, input, options),
     generate: (model, input, options) => generate(http, model, input, options),
+    run: (model, input, options) => run(http, model, input, options),
     follow: (jobId, options) => followJob(http, jobId, options),
     job: async (jobId) => http.json(toJobPath(jobId)),
     jobs: (options) => http.json(`/v1/jobs${toQuery(options)}`),

@@ -1,24 +1,36 @@
-// One call from an input to outputs: quote, start, follow. An idempotency key makes the start safe to repeat.
+// One call from an input to outputs: quote, start, follow; or run, follow. An idempotency key makes the start safe to repeat.
 import { JobFailed, mayPass, Refused, TooExpensive, type Unreachable } from './errors.ts'
 import { followJob, type FollowOptions, repeat } from './follow.ts'
 import type { Http } from './http.ts'
 import type { Input, Job, Quote } from './records.ts'
 
-/** How a generation is made. */
-export interface GenerateOptions extends FollowOptions {
-  /** Refuses a quote above it. Default: none is. */
-  readonly maxCredits?: number | undefined
-  /** Told the quote before it is paid; what it throws or rejects with stops the generation, and nothing is started. */
-  readonly onQuote?: ((quote: Quote) => void | Promise<void>) | undefined
+/** How a start is sent, and its job followed. */
+export interface StartOptions extends FollowOptions {
   /**
    * A call with the same key, model and input resumes: it pays nothing again and waits for the job that was started before.
    * Default: a random one.
    */
   readonly idempotencyKey?: string | undefined
-  /** A quote for exactly this model and input, to start with instead of asking for one. */
-  readonly quote?: Quote | undefined
   /** Pauses between attempts of what is safe to repeat; empty for one attempt. Default: three repetitions in six seconds. */
   readonly pausesMs?: readonly number[] | undefined
+}
+
+/** How a generation is made. */
+export interface GenerateOptions extends StartOptions {
+  /** Refuses a quote above it. Default: none is. */
+  readonly maxCredits?: number | undefined
+  /** Told the quote before it is paid; what it throws or rejects with stops the generation, and nothing is started. */
+  readonly onQuote?: ((quote: Quote) => void | Promise<void>) | undefined
+  /** A quote for exactly this model and input, to start with instead of asking for one. */
+  readonly quote?: Quote | undefined
+}
+
+/** How a run is made. */
+export interface RunOptions extends StartOptions {
+  /** The most that it may cost, which belongs to the request of the key. */
+  readonly maxCredits: number
+  /** Whether the end of the job is awaited. Default: it is. */
+  readonly wait?: boolean | undefined
 }
 
 /**
@@ -40,16 +52,8 @@ export async function startGeneration(
   } = options
   const resumes = options.idempotencyKey !== undefined && !options.quote
   const earlier = resumes ? await findStarted(http, idempotencyKey, options) : null
-  const headers = { 'idempotency-key': idempotencyKey }
   const start = (quoteId: string): Promise<Job> =>
-    repeat(
-      () => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }),
-      signal,
-      pausesMs,
-    ).catch((error: unknown) => {
-      if (mayPass(error)) (error as Refused | Unreachable).idempotencyKey = idempotencyKey
-      throw error
-    })
+    send(http, '/v1/generate', { model, input, quote_id: quoteId }, { ...options, idempotencyKey })
   // The server compares the whole request, the quote with it.
   if (earlier) return start(earlier.quote_id)
   const quote =
@@ -65,6 +69,33 @@ export async function startGeneration(
     const first = reused ? await findStarted(http, idempotencyKey, options) : null
     if (!first) throw error
     return start(first.quote_id)
+  }
+}
+
+/**
+ * Starts a generation if it costs at most `maxCredits`, in one request, and waits for its end.
+ * @throws Refused `price_above_maximum` if it costs more, JobFailed if it ended without outputs, besides what following throws
+ */
+export async function run(http: Http, model: string, input: Input, options: RunOptions): Promise<Job> {
+  const { idempotencyKey = createIdempotencyKey(), maxCredits, wait = true } = options
+  const body = { model, input, max_credits: maxCredits }
+  const started = await send(http, '/v1/run', body, { ...options, idempotencyKey })
+  return wait ? finish(http, started, options) : started
+}
+
+/** Sends a start until it is answered. */
+async function send(
+  http: Http,
+  path: string,
+  body: object,
+  { idempotencyKey, signal, pausesMs }: StartOptions & { idempotencyKey: string },
+): Promise<Job> {
+  const headers = { 'idempotency-key': idempotencyKey }
+  try {
+    return await repeat(() => http.json<Job>(path, { body, headers, signal }), signal, pausesMs)
+  } catch (error) {
+    if (mayPass(error)) (error as Refused | Unreachable).idempotencyKey = idempotencyKey
+    throw error
   }
 }
 
@@ -98,7 +129,11 @@ async function findStarted(http: Http, key: string, { signal, pausesMs }: Genera
  * @throws JobFailed if it ended without them, besides what starting and following throw
  */
 export async function generate(http: Http, model: string, input: Input, options: GenerateOptions = {}): Promise<Job> {
-  const started = await startGeneration(http, model, input, options)
+  return finish(http, await startGeneration(http, model, input, options), options)
+}
+
+/** The job with its outputs, once it has ended. @throws JobFailed */
+async function finish(http: Http, started: Job, options: FollowOptions): Promise<Job> {
   options.onJob?.(started)
   const job = await followJob(http, started.job_id, options)
   if (job.status !== 'succeeded') throw new JobFailed(job)
