@@ -40,7 +40,16 @@ export function writeRequests(target: Target, chance: Chance): Buffer {
   return Buffer.concat(Array.from({ length: count }, () => writeRequest(target, chance)))
 }
 
-const paths = ['/v1/quotes', '/v1/generate?wait=true', '/v1/models', '/v1/models/%zz', '/v1/jobs', '/v1/files', '/mcp']
+const paths = [
+  '/v1/quotes',
+  '/v1/generate?wait=true',
+  '/v1/run',
+  '/v1/models',
+  '/v1/models/%zz',
+  '/v1/jobs',
+  '/v1/files',
+  '/mcp',
+]
 const rarePaths = ['/assets/../../etc/passwd', '/openapi.json', '//', '*', '/problems/%00', '/v1/jobs/x/events']
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE', 'CONNECT', 'G\u0000T', '']
 
@@ -111,7 +120,12 @@ export function writeFrames(chance: Chance): Buffer {
   return Buffer.concat([chance.number() < 0.95 ? preface : Buffer.from(chance.bytes(24)), settings, ...frames])
 }
 
-const rpcs = ['QuotesService/CreateQuote', 'GenerationService/StartGeneration', 'GenerationService/WatchJob']
+const rpcs = [
+  'QuotesService/CreateQuote',
+  'GenerationService/StartGeneration',
+  'GenerationService/Run',
+  'GenerationService/WatchJob',
+]
 const rareRpcs = ['FilesService/UploadFile', 'CatalogService/GetModel', 'AdminService/CreateKey', 'No/Such', '']
 
 /** gRPC calls whose messages are random, inflate, lie about their length or never end. Answers with the grpc-status of each. */

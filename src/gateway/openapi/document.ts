@@ -78,7 +78,7 @@ const refusalsWithBody = ['request_timeout', 'payload_too_large', 'unsupported_m
 
 const about = `Prices a generation before it starts, makes it, and bills what it made.
 
-Ask for a quote (\`POST /v1/quotes\`), start the generation with its \`quote_id\` (\`POST /v1/generate\`), and wait for its end: \`wait=true\`, the events of the job, or a webhook. \`GET /v1/models/{model}\` has the input schema of each model.
+Ask for a quote (\`POST /v1/quotes\`), start the generation with its \`quote_id\` (\`POST /v1/generate\`), or do both in one call (\`POST /v1/run\`), and wait for its end: \`wait=true\`, the events of the job, or a webhook. \`GET /v1/models/{model}\` has the input schema of each model.
 
 Fields may be added to records, but none is renamed. Branch on the \`code\` of a problem, and treat a code that you do not know by its HTTP status.`
 
