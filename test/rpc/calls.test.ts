@@ -38,6 +38,12 @@ afterAll(async () => {
 
 const asAdmin = (rpc: string, request: object) => client.call(`AdminService/${rpc}`, request, { key: adminKey })
 
+test('a run is a quote and its start in one call', async () => {
+  const run = { model, input, max_credits: '2', idempotency_key: 'run', wait: true }
+  const { job, replayed } = await client.call('GenerationService/Run', run)
+  expect([job.status, job.credits, replayed]).toEqual(['JOB_STATUS_SUCCEEDED', '2', false])
+})
+
 test('a quote is made, can be opened, starts a generation, and the job can be read, listed and watched', async () => {
   const { quote } = await client.call('QuotesService/CreateQuote', { model, input })
   expect(quote).toMatchObject({ quote_id: expect.stringMatching(/^quote_/), model, credits: '2' })

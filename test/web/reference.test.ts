@@ -67,7 +67,7 @@ inBrowser('a search finds operations by what they do, take and refuse; Enter ope
   await page.resize(1280)
   await page.press('/')
   expect(await page.evaluate('document.activeElement.type')).toBe('search')
-  await page.type('insufficient_credits')
+  await page.type('quote_mismatch')
   await page.until(`document.querySelectorAll('.contents li').length === 1`)
   await page.press('Enter')
   await page.until(`${textOf('.reference-page h1')} === 'Start a generation'`)
