@@ -75,11 +75,12 @@ export function describeNewKey({
   limits,
   makerId,
 }: Omit<NewKey, 'secretHash'>): JsonObject {
+  const described = describeLimits(limits)
   return {
     ...(name !== null && { name }),
     permissions: [...permissions],
     expires_at: toTime(expiresAtMs),
-    limits: describeLimits(limits),
+    ...(described !== null && { limits: described }),
     ...(makerId !== null && { made_by: makerId }),
   }
 }

@@ -13,6 +13,8 @@ const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')
 const needed: Readonly<Record<string, readonly string[]>> = {
   'accounts create': ['--name', 'x'],
   'keys create': ['--account', 'acct_x', '--permissions', 'admin'],
+  'accounts limit': ['acct_x', '--daily', '1'],
+  'keys limit': ['key_x', '--daily', '1'],
   'keys revoke': ['key_x'],
   'credits grant': ['--account', 'acct_x', '--credits', '1'],
   'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],

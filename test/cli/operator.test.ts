@@ -8,6 +8,17 @@ import { createTestAccount, openClient, openCommandLine, watchEnd } from './comm
 
 const largest = 2 ** 53 - 1
 
+const noLimits = {
+  per_start: null,
+  daily: null,
+  weekly: null,
+  monthly: null,
+  total: null,
+  models: [],
+  origins: [],
+  extra: null,
+}
+
 test('accounts are created and listed', async () => {
   await using line = openCommandLine()
   const made = await line.json(['accounts', 'create', '--name', 'Ada & Söhne', '--credits', '12'])
@@ -17,13 +28,14 @@ test('accounts are created and listed', async () => {
     available: 12,
     held: 0,
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    limits: noLimits,
   })
   const rich = await line.json(['accounts', 'create', '--name', 'rich', '--credits', String(largest)])
   expect(rich.available).toBe(largest)
   expect(await line.json(['accounts', 'list'])).toEqual([rich, made])
   const { status, stdout, stderr } = await line.run(['accounts', 'list'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +available +held +created_at$/)
+  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +available +held +created_at +limits$/)
   expect(stdout).toContain(made.account_id)
 })
 
@@ -128,6 +140,20 @@ test('a key that may start jobs and not wait for them comes with a word about it
   expect(await create('models:read')).not.toContain('needs')
 })
 
+test('a key is limited when it is made and later, in words that a table shows; patterns that match nothing are said (P226)', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a'])
+  const order = ['keys', 'create', '--account', account_id, '--permissions', 'generate', '--json']
+  const made = await line.run([...order, '--daily', '5', '--models', 'nothing/*,acme'])
+  expect(made.stderr).toContain('No model of the catalog matches nothing/*, acme. It is kept all the same.')
+  const { key_id, limits } = JSON.parse(made.stdout)
+  expect(limits).toEqual({ ...noLimits, daily: 5, models: ['nothing/*', 'acme'] })
+  const change = ['--daily', 'none', '--models', 'none', '--monthly', '7', '--extra', '3', '--until', '2999-12-31']
+  const { stdout } = await line.run(['keys', 'limit', key_id, ...change])
+  expect(stdout).toMatch(/^limits +monthly=7 extra=credits=3 until=2999-12-31T00:00:00.000Z$/m)
+  expect((await line.json(['accounts', 'limit', account_id, '--total', '9'])).limits).toEqual({ ...noLimits, total: 9 })
+})
+
 /** Commands that are refused, and what the refusal says. */
 const refusals: readonly [name: string, args: readonly string[], words: RegExp][] = [
   [
@@ -138,7 +164,7 @@ const refusals: readonly [name: string, args: readonly string[], words: RegExp][
   [
     'a key with an unknown permission',
     ['keys', 'create', '--account', 'a', '--permissions', 'generate,fly'],
-    /"fly".*generate, models:read, jobs:read, wallet:read, webhooks, admin/,
+    /"fly".*generate, models:read, jobs:read, wallet:read, webhooks, keys:write, admin/,
   ],
   ['a key with no permission', ['keys', 'create', '--account', 'a', '--permissions', ''], /permissions/],
   [
@@ -150,6 +176,15 @@ const refusals: readonly [name: string, args: readonly string[], words: RegExp][
     'a key that expires beyond all time',
     ['keys', 'create', '--account', 'a', '--permissions', 'admin', '--expires-in', '99999999999d'],
     /at most 36500d/,
+  ],
+  ['a limit that is no whole number', ['keys', 'limit', 'key_x', '--daily', '1.5'], /whole number of credits/],
+  ['a limit of an unknown key', ['keys', 'limit', 'key_none', '--daily', '1'], /no key "key_none"/],
+  ['no limit to change', ['keys', 'limit', 'key_x'], /must name the limits to change: per_start, daily/],
+  ['extra credits without an end', ['keys', 'limit', 'key_x', '--extra', '5'], /--extra and --until belong together/],
+  [
+    'extra credits until last year',
+    ['accounts', 'limit', 'acct_x', '--extra', '5', '--until', '2025-01-01'],
+    /extra\/until must lie in the future/,
   ],
   ['revoking an unknown key', ['keys', 'revoke', 'key_none'], /no key "key_none"/],
   ['an account without a name', ['accounts', 'create'], /--name/],

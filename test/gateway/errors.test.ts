@@ -3,10 +3,11 @@
 // P160, P161, P166, P167, P168, P169, P170, P172, P173, P246.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
+import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { problemKinds } from '../../src/gateway/problems/problem-kinds.ts'
 import { createSlowClock } from '../slow-clock.ts'
-import { startTestApp, type TestAnswer } from '../test-app.ts'
+import { startTestApp, type TestAccount, type TestAnswer } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { createTestClock } from './test-clock.ts'
 
@@ -62,6 +63,16 @@ interface Row {
   readonly members?: object
 }
 
+/** Asks with a new key that has these limits. */
+async function withLimits(
+  limits: { perStart?: bigint; models?: string[]; origins?: string[] },
+  ask: (account: TestAccount) => Promise<TestAnswer>,
+): Promise<TestAnswer> {
+  const { accountId } = app.account
+  const { secret } = await app.admin.createKey({ accountId, permissions: [PermissionCode.GENERATE], limits })
+  return ask({ accountId, key: secret })
+}
+
 const rows = {
   invalid_request: {
     status: 400,
@@ -102,6 +113,22 @@ const rows = {
     produce: () =>
       app.send('/v1/run', { headers: { 'idempotency-key': 'run' }, body: { model, input, max_credits: 2 } }),
     members: { required: 3 },
+  },
+  budget_exceeded: {
+    status: 402,
+    produce: () => withLimits({ perStart: 2n }, (account) => app.generate(model, input, { account, wait: false })),
+    members: { required: 3, budget: { of: 'key', limit: 'per_start', credits: 2, left: 2 } },
+  },
+  model_not_allowed: {
+    status: 403,
+    produce: () => withLimits({ models: ['x'] }, ({ key }) => app.send('/v1/quotes', { key, body: { model, input } })),
+  },
+  origin_not_allowed: {
+    status: 403,
+    produce: () =>
+      withLimits({ origins: ['https://a.example'] }, ({ key }) =>
+        app.send('/v1/key', { key, headers: { origin: 'https://b.example' } }),
+      ),
   },
   missing_permission: {
     status: 403,

@@ -41,6 +41,8 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     attempts: 1,
     queue_position: null,
     deleted_at: null,
+    key_id: expect.stringMatching(/^key_/),
+    key_name: null,
     created_at: time,
     started_at: time,
     finished_at: time,

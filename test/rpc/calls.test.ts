@@ -174,6 +174,17 @@ test('the account tells its name, its keys and its limits', async () => {
     keys: [{ account_id: accountId, prefix: key.slice(0, 8) }],
     total: 1,
   })
+  expect(await client.call('AccountService/GetOwnKey', {}, { key })).toMatchObject({ left: [], time_zone: 'UTC' })
+})
+
+test('a key makes a key of its account, limits it and revokes it', async () => {
+  const own = { permissions: ['PERMISSION_GENERATE'], limits: { daily: 9 } }
+  const { key } = await client.call('AccountService/CreateOwnKey', own)
+  const change = { key_id: key.key_id, limits: { daily: 5 }, update_mask: { paths: ['daily'] } }
+  const { key: limited } = await client.call('AccountService/ChangeOwnKeyLimits', change)
+  expect(limited.limits).toMatchObject({ daily: '5' })
+  const { key: revoked } = await client.call('AccountService/RevokeOwnKey', { key_id: key.key_id })
+  expect(revoked.revoked_at).not.toBeNull()
 })
 
 test('the operator makes accounts and keys, moves credits, rotates the quote key and verifies the ledger', async () => {
@@ -192,6 +203,11 @@ test('the operator makes accounts and keys, moves credits, rotates the quote key
       .available,
   ).toBe('1')
   expect(await client.call('WalletService/GetWallet', {}, { key: secret })).toEqual({ available: '1', held: '0' })
+  const mask = { limits: { total: 7 }, update_mask: { paths: ['total'] } }
+  const limitedKey = await asAdmin('ChangeKeyLimits', { key_id: key.key_id, ...mask })
+  expect(limitedKey.key.limits).toMatchObject({ total: '7' })
+  const limited = await asAdmin('ChangeAccountLimits', { account_id: account.account_id, ...mask })
+  expect(limited.account.limits).toMatchObject({ total: '7' })
   const revoked = (await asAdmin('RevokeKey', { key_id: key.key_id })).key
   expect(revoked.revoked_at).not.toBeNull()
   expect((await client.refusal('WalletService/GetWallet', {}, { key: secret })).detail.code).toBe('invalid_api_key')

@@ -17,6 +17,9 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   invalid_api_key: { status: 'UNAUTHENTICATED' },
   insufficient_credits: { status: 'FAILED_PRECONDITION' },
   price_above_maximum: { status: 'FAILED_PRECONDITION' },
+  budget_exceeded: { status: 'FAILED_PRECONDITION' },
+  model_not_allowed: { status: 'PERMISSION_DENIED' },
+  origin_not_allowed: { status: 'PERMISSION_DENIED' },
   missing_permission: { status: 'PERMISSION_DENIED' },
   model_not_found: { status: 'NOT_FOUND' },
   job_not_found: { status: 'NOT_FOUND' },
@@ -260,6 +263,21 @@ test('a run above its maximum names the price', async () => {
   const refused = await client.refusal('GenerationService/Run', request)
   const error = check(refused, 'price_above_maximum', /costs 3 credits.* at most 2 \(max_credits\)/)
   expect(error.detail.required).toBe('3')
+})
+
+test('limits of a key say what they are', async () => {
+  const limits = { per_start: 2, models: ['x'], origins: ['https://a.example'] }
+  const order = { account_id: app.account.accountId, permissions: ['PERMISSION_GENERATE'], limits }
+  const { key: made, secret: key } = await client.call('AdminService/CreateKey', order, { key: adminKey })
+  const ask = (metadata = {}) => client.refusal('QuotesService/CreateQuote', { model, input }, { key, metadata })
+  check(await ask({ origin: 'https://b.example' }), 'origin_not_allowed', /only be used by https:\/\/a\.example/)
+  check(await ask(), 'model_not_allowed', /only x/)
+  const change = { key_id: made.key_id, limits: {}, update_mask: { paths: ['models'] } }
+  await client.call('AdminService/ChangeKeyLimits', change, { key: adminKey })
+  const start = { model, input, quote_id: await quote(input, key), idempotency_key: 'limited' }
+  const refused = await client.refusal('GenerationService/StartGeneration', start, { key })
+  const error = check(refused, 'budget_exceeded', /needs 3 credits, and the limit for one start of this API key is 2/)
+  expect(error.detail.budget).toMatchObject({ limit: 'per_start', credits: '2' })
 })
 
 test('a queue that is full says so and when to come again', async () => {

@@ -38,6 +38,7 @@ async function open(credits: number) {
     log: { error: () => {} },
     maxQueuedJobs: 1000,
     retainMs: 86_400_000,
+    timeZone: 'UTC',
     isStopping: () => server.isStopping,
   })
   const caller = { keyId: 'key_test', accountId, permissions: ['generate'] } as unknown as ApiKey

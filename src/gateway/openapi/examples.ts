@@ -240,12 +240,12 @@ const bodies: Readonly<Record<string, unknown>> = {
   startGeneration: { model, input, quote_id: quoteId },
   run: { model, input, max_credits: 5 },
   createWebhook: { url: webhook.url, description: webhook.description },
-  createKey: {
+  createOwnKey: {
     permissions: madeKey.permissions,
     name: madeKey.name,
     limits: { total: 30, origins: madeKey.limits.origins },
   },
-  changeKeyLimits: { limits: { daily: 20, total: null } },
+  changeOwnKeyLimits: { limits: { daily: 20, total: null } },
 }
 
 /** What is answered, by the id of the operation and, where they differ, by the status. */
@@ -272,9 +272,9 @@ const answers: Readonly<Record<string, unknown>> = {
   getAccount: account,
   listOwnKeys: listOf(account.key),
   getOwnKey: { ...account.key, limits: { ...noLimits, daily: 200 }, left: [dailyLimit], time_zone: 'UTC' },
-  createKey: { key: 'mgk_7TsWc0Vb3mJ9xQ2dLr5Kp8NfYh1GzEa4RtUo6SiXwBq', ...madeKey },
-  changeKeyLimits: { ...madeKey, limits: { ...madeKey.limits, daily: 20, total: null } },
-  revokeKey: { ...account.key, revoked_at: finishedAt },
+  createOwnKey: { key: 'mgk_7TsWc0Vb3mJ9xQ2dLr5Kp8NfYh1GzEa4RtUo6SiXwBq', ...madeKey },
+  changeOwnKeyLimits: { ...madeKey, limits: { ...madeKey.limits, daily: 20, total: null } },
+  revokeOwnKey: { ...account.key, revoked_at: finishedAt },
   listWebhooks: listOf(webhook),
   createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
   getWebhook: webhook,

@@ -110,7 +110,7 @@ function addKeyRoutes(app: FastifyInstance, core: CoreClient): void {
       config: { permission: 'keys:write' },
       schema: {
         operation: {
-          id: 'createKey',
+          id: 'createOwnKey',
           summary:
             'Make a key of the account. It may do no more than the calling key, whose limits count what it spends.',
         },
@@ -139,7 +139,7 @@ function addKeyRoutes(app: FastifyInstance, core: CoreClient): void {
       config: { permission: 'keys:write' },
       schema: {
         operation: {
-          id: 'changeKeyLimits',
+          id: 'changeOwnKeyLimits',
           summary:
             'Change the limits of a key that the calling key made. Those that are not named stay; null removes one.',
           path,
@@ -168,7 +168,7 @@ function addKeyRoutes(app: FastifyInstance, core: CoreClient): void {
       config: { permission: 'keys:write' },
       schema: {
         operation: {
-          id: 'revokeKey',
+          id: 'revokeOwnKey',
           summary: 'Revoke a key that the calling key made. It stops working everywhere within a second.',
           path,
           errors: ['key_not_found'],
