@@ -7,6 +7,7 @@ import { RunRequestSchema, StartGenerationRequestSchema } from '../../gen/mediag
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { Catalog, Model } from '../../src/catalog/model.ts'
 import type { ApiKey } from '../../src/core/accounts/key.ts'
+import { noLimits } from '../../src/core/accounts/limits.ts'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
 import { createStarts } from '../../src/services/starts.ts'
 import { kinds } from '../catalog/kinds.ts'
@@ -41,7 +42,8 @@ async function open(credits: number) {
     timeZone: 'UTC',
     isStopping: () => server.isStopping,
   })
-  const caller = { keyId: 'key_test', accountId, permissions: ['generate'] } as unknown as ApiKey
+  const unlimited = { limits: noLimits, makerLimits: noLimits, accountLimits: noLimits }
+  const caller = { keyId: 'key_test', accountId, permissions: ['generate'], ...unlimited } as unknown as ApiKey
   const usual = { model: instant.id, input: { prompt: 'x' }, idempotencyKey: 'k' }
   const code = (outcome: Promise<unknown>): Promise<unknown> =>
     outcome.then(

@@ -37,9 +37,10 @@ export const tags: readonly Tag[] = [
   },
   {
     name: 'Account',
-    description: 'The account of the calling key, its keys without their text, and its limits.',
+    description:
+      'The account of the calling key, its keys without their text, their limits, and keys that a key makes.',
     service: 'AccountService',
-    paths: ['/v1/account'],
+    paths: ['/v1/account', '/v1/key'],
   },
   {
     name: 'Webhooks',
