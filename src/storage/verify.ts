@@ -6,6 +6,7 @@ import {
   type EntryFacts,
   type ForgottenFacts,
   type JobFacts,
+  type SpendingFacts,
 } from '../core/credits/ledger-check.ts'
 import type { LedgerReport } from '../core/store.ts'
 
@@ -53,6 +54,24 @@ const forgottenSql = `
     (SELECT count(DISTINCT account_id) FROM ledger_entries WHERE job_number = j.number) AS owners
   FROM forgotten_jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
 
+// Jobs that were started before there were limits have no day, and do not count. A job counts for its account, its key, and the key
+// that made that.
+const spendingSql = `
+  WITH holding AS (
+    SELECT j.account_id, j.key_id, k.maker_id, j.credits_held FROM jobs AS j LEFT JOIN api_keys AS k ON k.key_id = j.key_id
+    WHERE j.status IN ('queued', 'running', 'needs_review') AND j.status <> 'succeeded' AND j.day IS NOT NULL
+  ), held AS (
+    SELECT owner, CAST(sum(credits) AS BIGINT) AS credits FROM (
+      SELECT account_id AS owner, credits_held AS credits FROM holding UNION ALL SELECT key_id, credits_held FROM holding
+      UNION ALL SELECT maker_id, credits_held FROM holding
+    ) AS holders GROUP BY owner
+  )
+  SELECT s.owner, s.held, s.charged, coalesce(h.credits, 0) AS unsettled,
+    (SELECT CAST(coalesce(sum(held), 0) AS BIGINT) FROM spending WHERE owner = s.owner AND day <> '') AS daysHeld,
+    (SELECT CAST(coalesce(sum(charged), 0) AS BIGINT) FROM spending WHERE owner = s.owner AND day <> '') AS daysCharged
+  FROM spending AS s LEFT JOIN held AS h ON h.owner = s.owner
+  WHERE s.day = '' AND s.owner > :after ORDER BY s.owner LIMIT :limit`
+
 /** Reads rows; values are named. */
 export type ReadRows = <Row extends object>(
   sql: string,
@@ -74,6 +93,9 @@ export async function verifyLedger(read: ReadRows): Promise<LedgerReport> {
   await eachRow(pageSize, entries, check.entry)
   await eachRow(pageSize, jobsOf<JobFacts>(jobsSql), check.job)
   await eachRow(pageSize, jobsOf<ForgottenFacts>(forgottenSql), check.forgotten)
+  const spending = (last: SpendingFacts | undefined, limit: number) =>
+    read<SpendingFacts>(spendingSql, { after: last?.owner ?? '', limit })
+  await eachRow(pageSize, spending, check.spending)
   return check.report()
 }
 

@@ -38,6 +38,11 @@ describe('the check of the ledger names', () => {
       [/but its last entry left/, /21 credits are held, but its unsettled jobs hold 20/],
     ],
     [
+      'a limit that counts too little',
+      "UPDATE spending SET held = 0 WHERE day = '' AND owner = 'key_test'",
+      [/spending of key_test: 0 held and 4 charged in all, but 20 and 4/, /0 held, but its unsettled jobs hold 20/],
+    ],
+    [
       'a missing entry',
       'DELETE FROM ledger_entries WHERE number = 2',
       [/entry 3: follows entry 1/, /entry 3: charge of 4 leaves/, /holds 10, but the ledger says 0/],
@@ -80,6 +85,8 @@ describe('the check of the ledger names', () => {
         /is running and holds 10/,
         /is running, without a worker/,
         /is running, with an end/,
+        /spending of acct_.*: 20 held, but its unsettled jobs hold 30/,
+        /spending of key_test: 20 held, but its unsettled jobs hold 30/,
       ],
     ],
     [
@@ -126,6 +133,7 @@ describe('the check of the ledger names', () => {
         /acct_x: counts 0 jobs/,
         /acct_x: counts 0 queued/,
         /hold without a job of this account/,
+        /spending of acct_.*: 20 held, but its unsettled jobs hold 10/,
       ],
     ],
   ])('%s', async (_, sql, words) => {
@@ -135,7 +143,7 @@ describe('the check of the ledger names', () => {
 
   test('a forgotten job whose hold was not resolved', async () => {
     const forget =
-      "INSERT INTO forgotten_jobs SELECT number, job_id FROM jobs WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed'"
+      "INSERT INTO forgotten_jobs (number, job_id) SELECT number, job_id FROM jobs WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed'"
     expect(await problemsAfter(`${forget}; UPDATE accounts SET forgotten_count = 1, forgotten_up_to = 2`)).toEqual([])
     const problems = await problemsAfter(
       `${forget}; UPDATE accounts SET forgotten_count = 1, forgotten_up_to = 2; UPDATE ledger_entries SET job_number = NULL WHERE kind = 'release' AND job_number = 2`,

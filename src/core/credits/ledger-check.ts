@@ -67,6 +67,17 @@ export type ForgottenFacts = Pick<JobFacts, 'jobId' | 'holdEntry' | 'chargeEntry
   readonly owners: number
 }
 
+/** What a key or an account has spent in all, as its limits count it, with the sums over its days and its jobs. */
+export interface SpendingFacts {
+  readonly owner: string
+  readonly held: number
+  readonly charged: number
+  readonly daysHeld: number
+  readonly daysCharged: number
+  /** What its unsettled jobs hold. */
+  readonly unsettled: number
+}
+
 /**
  * A check of the whole ledger: takes every account, then every entry in the order of its account, then every job, then every job
  * that was removed.
@@ -76,6 +87,7 @@ export interface LedgerCheck {
   entry(facts: EntryFacts): void
   job(facts: JobFacts): void
   forgotten(facts: ForgottenFacts): void
+  spending(facts: SpendingFacts): void
   /** Lists the first hundred problems and counts the rest. */
   report(): LedgerReport
 }
@@ -110,6 +122,9 @@ export function createLedgerCheck(): LedgerCheck {
           restoreBackup,
         )
     },
+    spending(facts) {
+      checkSpending(facts, report)
+    },
     report() {
       const all = more === 0 ? found : [...found, { problem: `and ${more} more`, repair: 'begin with those above' }]
       return { ...counts, problems: all.map(({ problem }) => problem), repairs: all.map(({ repair }) => repair) }
@@ -119,6 +134,17 @@ export function createLedgerCheck(): LedgerCheck {
 
 /** Adds a problem and how an operator can repair it. */
 type Report = (problem: string, repair: string) => void
+
+function checkSpending(row: SpendingFacts, report: Report): void {
+  const { owner, held, charged, daysHeld, daysCharged, unsettled } = row
+  const repair = `no credits are touched, but limits count wrongly: with the server stopped, correct the rows of ${owner} in the table spending`
+  if (held !== daysHeld || charged !== daysCharged)
+    report(
+      `spending of ${owner}: ${held} held and ${charged} charged in all, but ${daysHeld} and ${daysCharged} over its days`,
+      repair,
+    )
+  if (held !== unsettled) report(`spending of ${owner}: ${held} held, but its unsettled jobs hold ${unsettled}`, repair)
+}
 
 function checkAccount(row: AccountFacts, report: Report): void {
   const { accountId, available, held } = row
