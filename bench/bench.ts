@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BaselineRoute } from './baseline-http.ts'
 import type { Cores } from './cores.ts'
 import { type HttpRequest, fireHttp } from './http-load.ts'
-import { compare, type Comparison, type Spread } from './rounds.ts'
+import { compare, type Comparison, type Side, type Spread } from './rounds.ts'
 import { type Server, startBaseline } from './servers.ts'
 
 /** One line of the table. */
@@ -86,6 +86,15 @@ export function compareHttp(
   }))
   if (!a || !b) throw new Error('two sides make two sides')
   return compare(a, b)
+}
+
+/** Compares two requests to one server. */
+export function compareRequests(server: Server, baseline: HttpRequest, candidate: HttpRequest): Promise<Comparison> {
+  const toSide = (request: HttpRequest): Side => ({
+    fire: (seconds) => fireHttp(server.httpUrl, request, seconds),
+    cpuSeconds: () => server.cpuSeconds(),
+  })
+  return compare(toSide(baseline), toSide(candidate))
 }
 
 /** The row of a comparison that is to reach a ratio; null for none. */

@@ -6,8 +6,8 @@ const dayMs = 86_400_000
 export interface Calendar {
   /** The local date at an instant. */
   dayOf(ms: number): string
-  /** The first instant of a day; of the next one where the zone has skipped it. */
-  startOf(day: string): number
+  /** The windows that an instant lies in: its day, its ISO week, which begins on Monday, and its month. */
+  windowsAt(ms: number): Windows
 }
 
 /** Days of a window, from its first one on, and when the next window begins. */
@@ -43,13 +43,13 @@ export function calendarOf(timeZone: string): Calendar {
 function createCalendar(timeZone: string): Calendar {
   const fields = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
   const format = new Intl.DateTimeFormat('en', { timeZone, calendar: 'iso8601', numberingSystem: 'latn', ...fields })
-  let known = { day: '', fromMs: 0, toMs: 0 }
 
   function readDay(ms: number): string {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
     return `${parts.get('year')?.padStart(4, '0')}-${parts.get('month')}-${parts.get('day')}`
   }
 
+  /** The first instant of a day; of the next one where the zone has skipped it. */
   function startOf(day: string): number {
     // No zone is further from UTC than this, and clocks are moved by whole seconds.
     let before = Date.parse(day) - 1.5 * dayMs
@@ -62,34 +62,32 @@ function createCalendar(timeZone: string): Calendar {
     return after
   }
 
-  return {
-    dayOf(ms) {
-      // Reading a date takes microseconds, and nearly every start is on the day of the one before.
-      if (ms >= known.fromMs && ms < known.toMs) return known.day
-      const day = readDay(ms)
-      known = { day, fromMs: ms, toMs: startOf(addDays(day, 1)) }
-      return day
-    },
-    startOf,
+  function readWindows(today: string): Windows {
+    const monday = addDays(today, -((new Date(today).getUTCDay() + 6) % 7))
+    const first = `${today.slice(0, 7)}-01`
+    const next = `${addDays(first, 31).slice(0, 7)}-01`
+    const toWindow = (firstDay: string, nextDay: string): Window => ({
+      firstDay,
+      startsAtMs: startOf(firstDay),
+      renewsAtMs: startOf(nextDay),
+    })
+    return {
+      daily: toWindow(today, addDays(today, 1)),
+      weekly: toWindow(monday, addDays(monday, 7)),
+      monthly: toWindow(first, next),
+    }
   }
-}
 
-/** The windows of limits that an instant lies in: its day, its ISO week, which begins on Monday, and its month. */
-export function windowsAt(calendar: Calendar, ms: number): Windows {
-  const today = calendar.dayOf(ms)
-  const monday = addDays(today, -((new Date(today).getUTCDay() + 6) % 7))
-  const first = `${today.slice(0, 7)}-01`
-  const next = `${addDays(first, 31).slice(0, 7)}-01`
-  const toWindow = (firstDay: string, nextDay: string): Window => ({
-    firstDay,
-    startsAtMs: calendar.startOf(firstDay),
-    renewsAtMs: calendar.startOf(nextDay),
-  })
-  return {
-    daily: toWindow(today, addDays(today, 1)),
-    weekly: toWindow(monday, addDays(monday, 7)),
-    monthly: toWindow(first, next),
+  // Nearly every start is on the day of the one before, and finding the windows of a day takes a millisecond.
+  let latest = readWindows(readDay(0))
+
+  function windowsAt(ms: number): Windows {
+    const { startsAtMs, renewsAtMs } = latest.daily
+    if (ms < startsAtMs || ms >= renewsAtMs) latest = readWindows(readDay(ms))
+    return latest
   }
+
+  return { windowsAt, dayOf: (ms) => windowsAt(ms).daily.firstDay }
 }
 
 function addDays(day: string, days: number): string {

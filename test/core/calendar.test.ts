@@ -1,6 +1,6 @@
 // Days, weeks and months of time zones, where clocks are moved (P227).
 import { describe, expect, test } from 'vitest'
-import { calendarOf, isTimeZone, windowsAt } from '../../src/core/calendar.ts'
+import { calendarOf, isTimeZone } from '../../src/core/calendar.ts'
 
 const at = (time: string): number => Date.parse(time)
 const toTime = (ms: number): string => new Date(ms).toISOString()
@@ -18,7 +18,7 @@ describe('a day', () => {
   ])('%s', (_what, zone, time, day, hours) => {
     const calendar = calendarOf(zone)
     expect(calendar.dayOf(at(time))).toBe(day)
-    const { daily } = windowsAt(calendar, at(time))
+    const { daily } = calendar.windowsAt(at(time))
     expect(daily.firstDay).toBe(day)
     expect((daily.renewsAtMs - daily.startsAtMs) / hourMs).toBe(hours)
     // Its first and last millisecond are in it, and their neighbours are not.
@@ -28,7 +28,7 @@ describe('a day', () => {
 
   test('that a zone skips: the day before lasts until the one after', () => {
     const apia = calendarOf('Pacific/Apia')
-    const { daily } = windowsAt(apia, at('2011-12-30T05:00:00Z'))
+    const { daily } = apia.windowsAt(at('2011-12-30T05:00:00Z'))
     expect(daily.firstDay).toBe('2011-12-29')
     expect(toTime(daily.renewsAtMs)).toBe('2011-12-30T10:00:00.000Z')
     expect(apia.dayOf(daily.renewsAtMs)).toBe('2011-12-31')
@@ -37,16 +37,16 @@ describe('a day', () => {
 
 test('a week begins on Monday, also over the end of a year, and a month on its first day', () => {
   const utc = calendarOf('UTC')
-  const newYear = windowsAt(utc, at('2027-01-01T12:00:00Z'))
+  const newYear = utc.windowsAt(at('2027-01-01T12:00:00Z'))
   expect(newYear.weekly).toEqual({
     firstDay: '2026-12-28',
     startsAtMs: at('2026-12-28T00:00:00Z'),
     renewsAtMs: at('2027-01-04T00:00:00Z'),
   })
-  const sunday = windowsAt(utc, at('2026-11-29T23:59:59Z'))
+  const sunday = utc.windowsAt(at('2026-11-29T23:59:59Z'))
   expect(sunday.weekly.firstDay).toBe('2026-11-23')
-  expect(toTime(windowsAt(utc, at('2028-02-29T00:00:00Z')).monthly.renewsAtMs)).toBe('2028-03-01T00:00:00.000Z')
-  expect(toTime(windowsAt(utc, at('2026-12-31T00:00:00Z')).monthly.renewsAtMs)).toBe('2027-01-01T00:00:00.000Z')
+  expect(toTime(utc.windowsAt(at('2028-02-29T00:00:00Z')).monthly.renewsAtMs)).toBe('2028-03-01T00:00:00.000Z')
+  expect(toTime(utc.windowsAt(at('2026-12-31T00:00:00Z')).monthly.renewsAtMs)).toBe('2027-01-01T00:00:00.000Z')
 })
 
 test('the same instant is on other days in other zones', () => {

@@ -1,6 +1,6 @@
 // The limits of keys and accounts: what they may spend, on which models. docs/contract.md, section 2.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { type Calendar, windowsAt } from '../calendar.ts'
+import type { Calendar } from '../calendar.ts'
 import { toTimestampText } from '../clock.ts'
 
 /** Limits that count what was spent, by the window that they count. */
@@ -94,7 +94,7 @@ function perStartState({ of, limits: { perStart } }: Budget): LimitState[] {
 
 function windowStates({ of, limits, spent }: Budget, nowMs: number, calendar: Calendar): LimitState[] {
   if (!countsSpending(limits)) return []
-  const windows = windowsAt(calendar, nowMs)
+  const windows = calendar.windowsAt(nowMs)
   const { extra } = limits
   const more = extra !== null && nowMs < extra.untilMs ? extra.credits : 0
   return windowLimits.flatMap((limit) => {
