@@ -19,6 +19,14 @@ const unknownKey = say(
 )
 const stalePrice = say('The price is out of date', 'Try again for a new one. Nothing was charged.')
 
+const limitWords: Readonly<Record<string, string>> = {
+  per_start: 'for one start',
+  daily: 'today',
+  weekly: 'this week',
+  monthly: 'this month',
+  total: 'in all',
+}
+
 // Codes that are not here have a detail of their own that says enough.
 const words: Readonly<Record<string, Explain>> = {
   authentication_required: unknownKey,
@@ -31,6 +39,14 @@ const words: Readonly<Record<string, Explain>> = {
     title: 'Not enough credits',
     detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end, and whoever runs this server can give you more.`,
   }),
+  budget_exceeded: ({ required = 0, budget }) => ({
+    title: 'Your budget is used up',
+    detail: `This needs ${formatCredits(required)}, and ${formatCredits(budget?.left ?? 0)} of ${(budget?.credits ?? 0).toLocaleString('en-US')} ${budget?.left === 1 ? 'is' : 'are'} left ${limitWords[budget?.limit ?? 'total']}.${budget?.renews_at ? ` More on ${new Date(budget.renews_at).toLocaleString('en-US', { dateStyle: 'medium', timeStyle: 'short' })}.` : ''} Whoever gave you the key can raise it.`,
+  }),
+  model_not_allowed: say(
+    'Your key may not use this model',
+    'It is limited to some models. Ask whoever gave you the key. Nothing was charged.',
+  ),
   model_not_found: say(
     'There is no such model',
     'It may have been removed, or the link is wrong. The Models page lists all of them.',

@@ -181,6 +181,19 @@ test('refusals are explained without routes, ids and codes', () => {
   expect(refuse('insufficient_credits', { required: 5, available: 1 })).toBe(
     'This needs 5 credits, and 1 is available. Running generations may return some when they end, and whoever runs this server can give you more.',
   )
+  const budget = {
+    of: 'key',
+    limit: 'daily',
+    credits: 50,
+    held: 9,
+    charged: 40,
+    left: 1,
+    starts_at: null,
+    renews_at: null,
+  }
+  expect(refuse('budget_exceeded', { required: 5, budget })).toBe(
+    'This needs 5 credits, and 1 credit of 50 is left today. Whoever gave you the key can raise it.',
+  )
   expect(refuse('rate_limited', {}, 7)).toBe('Too many requests were sent in a short time. Try again in 7 s.')
   expect(refuse('missing_permission', { permission: 'generate' })).toContain('“generate”')
   const asTheServerSays = Object.keys(retryable).filter((code) => refuse(code).includes('/v1/'))
