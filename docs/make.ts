@@ -13,7 +13,7 @@ import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
 
-Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged.
+Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged. What a key or an account may spend is no setting but [theirs](give-a-team-keys.md).
 
 Limits of keys, accounts and webhooks count for all processes of an installation together, unless they say otherwise; those of connections, addresses, downloads and memory for each process. A process that starts or ends may let one burst more through. A separate gateway counts what it refuses itself.
 
