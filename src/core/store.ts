@@ -208,7 +208,7 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   listEntries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
   verifyLedger(): Promise<LedgerReport>
 
-  /** Null when there is no such account. */
+  /** Null when there is no such account, or the key that makes it is revoked. */
   createKey(key: NewKey, by?: Actor): Promise<ApiKey | null>
   /** Replaces the limits that are named. Null when there is no such key. */
   changeKeyLimits(keyId: string, change: Partial<Limits>, by?: Actor): Promise<ApiKey | null>

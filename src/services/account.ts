@@ -85,7 +85,8 @@ export function createAccountService(deps: AccountDeps): ServiceImpl<typeof Acco
       const { accountId, keyId: makerId } = maker
       const draft = { ...terms, accountId, expiresAtMs, limits: limited, makerId }
       const made = await makeKey(store, draft, actorOf(context, null))
-      if (!made) throw new Error(`account ${accountId} vanished`)
+      // It was revoked after it had been checked.
+      if (!made) throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
       return { ...made, unmatchedModels: findUnmatched(limited, catalog) }
     },
 

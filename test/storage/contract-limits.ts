@@ -174,6 +174,24 @@ export function limitTests(openStore: OpenTestStore): void {
     expect([await revoked(maker), await revoked(made), await revoked(other)]).toEqual([true, true, false])
   })
 
+  test('a key that is revoked makes none, not even in the same moment', async () => {
+    await using store = await openStore()
+    await using other = await store.another('other')
+    const { accountId } = await store.createAccount('a', 0)
+    const make = async (makerId: string) => {
+      const secret = digestOf(`secret ${(keys += 1)}`)
+      return other.createKey(keyOf(accountId, secret, { makerId }))
+    }
+    const { keyId } = await makeKey(store, accountId, {})
+    await store.revokeKey(keyId)
+    expect(await make(keyId)).toBeNull()
+    for (let round = 0; round < 10; round += 1) {
+      const maker = await makeKey(store, accountId, {})
+      const [, made] = await Promise.all([store.revokeKey(maker.keyId), make(maker.keyId)])
+      if (made !== null) expect((await store.getKey(made.keyId))?.revokedAtMs).not.toBeNull()
+    }
+  })
+
   test('a job and its entries name the key, also when it is revoked', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 100)

@@ -19,7 +19,8 @@ const believedMs = 500
 const mostBelieved = 10_000
 
 export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemActor): Promise<ApiKey | null> {
-  const { accountId, permissions } = draft
+  const { accountId, permissions, makerId } = draft
+  if (makerId !== null && (await lockKey(tx, makerId))?.revokedAtMs !== null) return null
   const now = await tx.nowMs()
   const keyId = tx.ids.next('key')
   const row = await tx.row<KeyRow>(

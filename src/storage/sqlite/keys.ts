@@ -61,9 +61,10 @@ export function createKeyCommands(writing: Writing) {
 
   return {
     createKey(draft: SentKey, by: Actor = systemActor): ApiKey | null {
-      const { accountId, permissions } = draft
+      const { accountId, permissions, makerId } = draft
       const limits = toLimitsText(draft.limits)
       if (accountExists.get(accountId) === undefined) return null
+      if (makerId !== null && find.get(makerId)?.revokedAtMs !== null) return null
       const keyId = ids.next('key')
       const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), limits, now: nowMs() })
       const after = describeNewKey(draft)
