@@ -65,12 +65,18 @@ function isKnown(origin: string, { origins, publicUrl }: McpRouteDeps): boolean 
 
 /** A `fetch` that ends at the routes of this server, as the client of a request. */
 function toOwnRoutes(app: FastifyInstance, request: FastifyRequest, here: string): typeof fetch {
+  const { host, origin } = request.headers
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     if (typeof url !== 'string' || !url.startsWith(`${here}/`)) throw new TypeError('not a route of this server')
     const answer = await app.inject({
       method: method as 'GET' | 'POST',
       url: url.slice(here.length),
-      headers: { ...(headers as Record<string, string>), host: request.headers.host, 'x-request-id': request.id },
+      headers: {
+        ...(headers as Record<string, string>),
+        host,
+        'x-request-id': request.id,
+        ...(origin !== undefined && { origin }),
+      },
       remoteAddress: request.client,
       payloadAsStream: true,
       ...(typeof body === 'string' && { payload: body }),

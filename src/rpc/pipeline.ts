@@ -303,9 +303,9 @@ function readPermission(method: DescMethod): Permission | null {
  * Only a browser says truly which website calls; other programs say nothing, and are not kept out.
  * @throws MediagenError `origin_not_allowed`
  */
-function checkOrigin({ limits, makerLimits }: ApiKey, origin: string | null | undefined): void {
+function checkOrigin({ limits, makerLimits, accountLimits }: ApiKey, origin: string | null | undefined): void {
   if (origin === null || origin === undefined) return
-  for (const { origins } of [limits, makerLimits])
+  for (const { origins } of [limits, makerLimits, accountLimits])
     if (origins.length > 0 && !origins.includes(origin))
       throw new MediagenError(
         'origin_not_allowed',

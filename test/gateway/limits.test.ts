@@ -5,7 +5,11 @@ import type { Permission } from '../../src/core/accounts/key.ts'
 import { toPermissionCode } from '../../src/services/convert.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_TIME_ZONE: 'Europe/Berlin' })
+const app = await startTestApp({
+  MEDIAGEN_ROLES: 'api',
+  MEDIAGEN_TIME_ZONE: 'Europe/Berlin',
+  MEDIAGEN_CORS_ORIGINS: 'https://app.example,https://other.example',
+})
 afterAll(() => app[Symbol.asyncDispose]())
 
 // Costs 10 credits. Nothing runs here.
@@ -113,6 +117,28 @@ test('a key with websites is refused to scripts of others, and to no other progr
   expect([evil.status, evil.body.code]).toEqual([403, 'origin_not_allowed'])
   expect((await send({ origin: 'https://app.example' })).status).toBe(200)
   expect((await send({})).status).toBe(200)
+  // The tools of /mcp call for the same website.
+  const callTool = async (origin: string) => {
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'find_models', arguments: {} },
+    }
+    const headers = { origin, accept: 'application/json, text/event-stream' }
+    return JSON.stringify((await app.send('/mcp', { key, headers, body })).body)
+  }
+  expect(await callTool('https://other.example')).toContain('not by scripts of https://other.example')
+  expect(await callTool('https://app.example')).not.toContain('not by scripts of')
+})
+
+test('websites of an account are those of all its keys', async () => {
+  const { accountId, key } = await makeKey({})
+  const limits = { origins: ['https://app.example'] }
+  await app.admin.changeAccountLimits({ accountId, limits, updateMask: { paths: ['origins'] } })
+  const send = (origin: string) => app.send('/v1/wallet', { key, headers: { origin } })
+  expect((await send('https://evil.example')).body.code).toBe('origin_not_allowed')
+  expect((await send('https://app.example')).status).toBe(200)
 })
 
 test('GET /v1/key tells a key its limits, what is left of each, and the time zone', async () => {
@@ -167,6 +193,12 @@ describe('a key with keys:write', () => {
     ['a broken number', { limits: { daily: 1.5 } }, '/limits/daily'],
     ['a negative number', { limits: { daily: -1 } }, '/limits/daily'],
     ['an unknown limit', { limits: { dayly: 1 } }, '/limits/dayly'],
+    ['a time that no clock shows', { expires_at: '2030-12-31T23:59:60Z' }, '/expires_at'],
+    [
+      'extra credits until such a time',
+      { limits: { extra: { credits: 1, until: '2030-12-31T23:59:60Z' } } },
+      '/limits/extra/until',
+    ],
     ['no website', { limits: { origins: ['app.example'] } }, '/limits/origins/0'],
     ['no permission', { permissions: [] }, '/permissions'],
   ])('may not give %s', async (_what, body, pointer) => {

@@ -1,6 +1,6 @@
 // /v1/account: the account of the calling key and its keys without their text. /v1/key: the calling key. /v1/keys: those that it makes.
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { GetAccountResponseSchema } from '../../../gen/mediagen/v1/account_pb.ts'
 import { KeySchema } from '../../../gen/mediagen/v1/admin_pb.ts'
@@ -8,6 +8,8 @@ import { type Limits, LimitsSchema, LimitStateSchema } from '../../../gen/mediag
 import { Permission as PermissionCode } from '../../../gen/mediagen/v1/options_pb.ts'
 import type { Permission } from '../../core/accounts/key.ts'
 import type { WindowLimit } from '../../core/accounts/limits.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { describeViolations } from '../../core/violations.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import {
   createdKeySchema,
@@ -124,7 +126,7 @@ function addKeyRoutes(app: FastifyInstance, core: CoreClient): void {
       const order = {
         permissions: permissions.map((name) => permissionCodes.get(name) ?? PermissionCode.UNSPECIFIED),
         name: name ?? '',
-        ...(typeof expires === 'string' && { expiresAt: timestampFromMs(Date.parse(expires)) }),
+        ...(typeof expires === 'string' && { expiresAt: readTime('/expires_at', expires) }),
         ...(limits && { limits: toLimits(limits) }),
       }
       const { key, secret, unmatchedModels } = await core.account.createOwnKey(order, forward(request))
@@ -198,11 +200,19 @@ function toLimits({ per_start, models, origins, extra, ...windows }: LimitsBody)
   const credits = Object.entries({ perStart: per_start, ...windows }).flatMap(([name, value]) =>
     typeof value === 'number' ? [[name, BigInt(value)]] : [],
   )
-  const until = extra && timestampFromMs(Date.parse(extra.until))
+  const until = extra && readTime('/limits/extra/until', extra.until)
   return create(LimitsSchema, {
     ...(Object.fromEntries(credits) as Partial<Record<'perStart' | WindowLimit, bigint>>),
     models: models ?? [],
     origins: origins ?? [],
     ...(extra && until && { extra: { credits: BigInt(extra.credits), until } }),
   })
+}
+
+/** @throws MediagenError `invalid_request` for a leap second, which the schema lets pass */
+function readTime(pointer: string, written: string): Timestamp {
+  const ms = Date.parse(written)
+  if (!Number.isNaN(ms)) return timestampFromMs(ms)
+  const violations = [{ pointer, detail: 'must be a time such as 2026-12-31T18:00:00Z' }]
+  throw new MediagenError('invalid_request', describeViolations(violations), { violations })
 }
