@@ -15,7 +15,7 @@ export function listIntake(dataDir: string): string[] {
 
 /** Folders of runs. */
 export function listRuns(dataDir: string): string[] {
-  return listFolder(join(dataDir, 'work')).flatMap((home) => listFolder(home))
+  return listFolder(join(dataDir, 'work')).flatMap((worker) => listFolder(worker))
 }
 
 function listFolder(path: string): string[] {

@@ -50,10 +50,11 @@ export async function startCore(
   const { builtin = await findBuiltin() } = overrides
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
-  const home = createWorkerDirectory(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))
+  const worker = createIdSource(() => Date.now(), takeRandomBytes).next('worker')
+  const workerDirectory = createWorkerDirectory(folders, worker)
   // What works in its folders is disposed of first.
-  closing.defer(() => home.leave())
-  const processFolder = home.processes
+  closing.defer(() => workerDirectory.leave())
+  const processFolder = workerDirectory.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
   const engineDeps = { log, secrets, processes, openStore: () => store }
@@ -66,7 +67,7 @@ export async function startCore(
   const metrics = createMetrics()
   showLostLines(metrics)
   const opened = await openStore(config, {
-    name: home.name,
+    name: worker,
     migrates: config.migrates,
     clock: overrides.clock,
     maxQueueMs,
@@ -80,8 +81,8 @@ export async function startCore(
   // What one process promises until a time, another one keeps.
   const { clock = store } = overrides
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
-  home.open()
-  await succeedDead(home, store, log)
+  workerDirectory.open()
+  await succeedDead(workerDirectory, store, log)
   const files = closing.use(
     await openFiles(config, { store, metrics, clock, processFolder, containment, publicUrl: () => publicUrl }),
   )
@@ -90,7 +91,7 @@ export async function startCore(
   await store.signingKeys('quote')
 
   // Others may serve the same database from other machines.
-  const isAlone = (): boolean => config.databaseUrl === null && home.isAlone()
+  const isAlone = (): boolean => config.databaseUrl === null && workerDirectory.isAlone()
   const feed = startFeed(store)
   closing.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
@@ -142,7 +143,9 @@ export async function startCore(
     closing.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
     closing.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
-    closing.use(startWorker(config, { store, files, catalog, engines, home, log, metrics, grace, overrides }))
+    closing.use(
+      startWorker(config, { store, files, catalog, engines, workerDirectory, log, metrics, grace, overrides }),
+    )
   } else {
     // Handles deadlines, lost workers and reviews although no worker runs here.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })
@@ -156,7 +159,7 @@ export async function startCore(
     feed.stop()
   })
 
-  logReady(log, doors.addresses, { worker: home.name, roles: [...config.roles], models: catalog.ready().length })
+  logReady(log, doors.addresses, { worker, roles: [...config.roles], models: catalog.ready().length })
   const owned = closing.move()
   return {
     ...doors.addresses,

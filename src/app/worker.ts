@@ -16,14 +16,14 @@ export interface WorkerDeps extends MediaDeps {
   readonly catalog: Catalog
   readonly grace: Grace
   readonly engines: readonly Engine[]
-  readonly home: WorkerDirectory
+  readonly workerDirectory: WorkerDirectory
   readonly log: Logger
   readonly metrics: Metrics
 }
 
 /** What runs jobs. */
 export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
-  const { store, files, catalog, engines, home, log, metrics } = deps
+  const { store, files, catalog, engines, workerDirectory, log, metrics } = deps
   const { source: media, close } = createMedia(config, deps)
   const downloader = createOutputDownloader(config, deps.overrides)
   const runner = startRunner({
@@ -36,9 +36,9 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
     download: downloader.download,
     maxInputBytes: config.maxInputBytes,
     paidOutputMs: config.paidOutputSeconds * 1000,
-    workFolder: home.work,
+    workFolder: workerDirectory.work,
     slots: readSlots(config),
-    worker: home.name,
+    worker: workerDirectory.name,
     ...readSweeping(config),
     random: Math.random,
     onRunEnded: metrics.countJob,

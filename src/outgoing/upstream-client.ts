@@ -80,19 +80,19 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const { baseUrl, credentials, domain, resolve, openPublic = createPublicClient } = options
   const base = new URL(baseUrl)
   const shared = { timeoutMs: connectMs, ...(resolve && { resolve }) }
-  const home = createPublicClient({
+  const ownClient = createPublicClient({
     ...shared,
     allowed: parseAllowedHosts(base.hostname.replace(/^\[(.*)\]$/, '$1')),
     allowedPorts: base.port === '' ? noFurtherPorts : new Set([Number(base.port)]),
   })
-  const away = openPublic({ ...shared, allowed: onlyPublic })
+  const publicClient = openPublic({ ...shared, allowed: onlyPublic })
 
   async function follow(asked: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     let url = parseUrl(asked.url)
     for (let followed = 0; ; followed++) {
-      const isWorkerDirectory = url.origin === base.origin
+      const isOwnOrigin = url.origin === base.origin
       const key = getsCredentials(url, base, domain) ? credentials : {}
-      const answer = await send(isWorkerDirectory ? home : away, url, asked, key, signal)
+      const answer = await send(isOwnOrigin ? ownClient : publicClient, url, asked, key, signal)
       const { location } = answer.headers
       if (asked.method !== 'GET' || !redirects.has(answer.status) || location === undefined) return answer
       if (followed === maxRedirects) throw new NoAnswer(`it redirects more than ${maxRedirects} times`, true)
@@ -122,10 +122,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       // Whatever the URL says, it goes to our provider.
       const { pathname, search } = new URL(url)
       const target = Object.assign(new URL(base), { pathname, search })
-      return home.listen(target, { ...asked, headers: { 'user-agent': userAgent, ...credentials } })
+      return ownClient.listen(target, { ...asked, headers: { 'user-agent': userAgent, ...credentials } })
     },
     async close() {
-      await Promise.all([home.destroy(), away.destroy()])
+      await Promise.all([ownClient.destroy(), publicClient.destroy()])
     },
   }
 }

@@ -48,8 +48,12 @@ export interface DeadWorkers {
  * Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their directories.
  * If the store cannot do that now, the leases run out, and the next start clears the directories.
  */
-export async function succeedDead(home: WorkerDirectory, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
-  const dead = home.findDead()
+export async function succeedDead(
+  workerDirectory: WorkerDirectory,
+  store: Pick<Store, 'endLeases'>,
+  log: Logger,
+): Promise<void> {
+  const dead = workerDirectory.findDead()
   const { names: workers } = dead
   try {
     if (workers.length > 0)

@@ -22,7 +22,7 @@ async function expectBothToWork(env: Readonly<Record<string, string>>, node?: st
   await using line = openCommandLine({ ...settings, ...env }, undefined, node)
   const { key } = await createTestAccount(line)
   const work = join(line.dataDir, 'work')
-  const runs = () => readdirSync(work).flatMap((home) => readdirSync(join(work, home)))
+  const runs = () => readdirSync(work).flatMap((worker) => readdirSync(join(work, worker)))
   const first = await line.serve()
   const client = openClient(first.httpUrl, key)
   const gate = join(line.folder, 'gate')

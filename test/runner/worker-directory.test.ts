@@ -11,7 +11,7 @@ import { awaitFile } from '../test-app.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mediagen-homes-'))
+  folder = mkdtempSync(join(tmpdir(), 'mediagen-workers-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -23,16 +23,16 @@ const layOut = () => ({
 const nameOf = (letter: string): string => `worker_${letter.repeat(26)}`
 const log = pino({ level: 'silent' })
 
-function openHome(letter: string): WorkerDirectory {
-  const home = createWorkerDirectory(layOut(), nameOf(letter))
-  home.open()
-  return home
+function openWorkerDirectory(letter: string): WorkerDirectory {
+  const workerDirectory = createWorkerDirectory(layOut(), nameOf(letter))
+  workerDirectory.open()
+  return workerDirectory
 }
 
-/** Another process that lives in a home until it is killed. */
-async function spawnHome(letter: string) {
-  const home = JSON.stringify(new URL('../../src/runner/worker-directory.ts', import.meta.url).href)
-  const code = `import { createWorkerDirectory } from ${home}
+/** Another process that has a worker directory until it is killed. */
+async function spawnWorker(letter: string) {
+  const module = JSON.stringify(new URL('../../src/runner/worker-directory.ts', import.meta.url).href)
+  const code = `import { createWorkerDirectory } from ${module}
     createWorkerDirectory(${JSON.stringify(layOut())}, '${nameOf(letter)}').open()
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' })
@@ -45,35 +45,35 @@ async function spawnHome(letter: string) {
   return { kill }
 }
 
-test('a home has a lock and folders while its process lives, and nothing of it stays when it leaves', () => {
-  const home = openHome('a')
+test('a worker directory has a lock and folders while its process lives, and nothing of it stays when it leaves', () => {
+  const workerDirectory = openWorkerDirectory('a')
   for (const parent of ['locks', 'work', 'processes'])
     expect(readdirSync(join(folder, parent)), parent).toEqual([nameOf('a')])
-  home.leave()
+  workerDirectory.leave()
   for (const parent of ['locks', 'work', 'processes']) expect(readdirSync(join(folder, parent)), parent).toEqual([])
 })
 
 test('a process that cannot look whether it is alone keeps what it knew', () => {
-  const home = openHome('a')
-  expect(home.isAlone()).toBe(true)
+  const workerDirectory = openWorkerDirectory('a')
+  expect(workerDirectory.isAlone()).toBe(true)
   renameSync(join(folder, 'locks'), join(folder, 'elsewhere'))
-  expect(home.isAlone()).toBe(true)
+  expect(workerDirectory.isAlone()).toBe(true)
   renameSync(join(folder, 'elsewhere'), join(folder, 'locks'))
-  const other = openHome('b')
-  expect(home.isAlone()).toBe(false)
+  const other = openWorkerDirectory('b')
+  expect(workerDirectory.isAlone()).toBe(false)
   other.leave()
-  home.leave()
+  workerDirectory.leave()
 })
 
-test('a home that was never opened leaves nothing', () => {
+test('a worker directory that was never opened leaves nothing', () => {
   createWorkerDirectory(layOut(), nameOf('a')).leave()
   expect(readdirSync(folder)).toEqual([])
 })
 
 test('neighbours that live are not dead, whether in this process or in another', async () => {
-  const here = openHome('a')
-  const there = await spawnHome('b')
-  const own = openHome('c')
+  const here = openWorkerDirectory('a')
+  const there = await spawnWorker('b')
+  const own = openWorkerDirectory('c')
   for (let look = 0; look < 3; look++) {
     const dead = own.findDead()
     expect(dead.names).toEqual([])
@@ -86,11 +86,11 @@ test('neighbours that live are not dead, whether in this process or in another',
   own.leave()
 })
 
-test('the leases of a process that was killed end before its home is cleared, and one successor does that', async () => {
-  const { kill } = await spawnHome('a')
+test('the leases of a process that was killed end before its directory is cleared, and one successor does that', async () => {
+  const { kill } = await spawnWorker('a')
   writeFileSync(join(folder, 'work', nameOf('a'), 'left'), '')
   await kill()
-  const [first, second] = [openHome('b'), openHome('c')]
+  const [first, second] = [openWorkerDirectory('b'), openWorkerDirectory('c')]
   let others: readonly string[] | null = null
   const ended: string[] = []
   const store = {
@@ -112,22 +112,22 @@ test('the leases of a process that was killed end before its home is cleared, an
 })
 
 test('leases that cannot be ended keep no server from starting, and are ended by the next', async () => {
-  const { kill } = await spawnHome('a')
+  const { kill } = await spawnWorker('a')
   await kill()
-  const [home, next] = [openHome('b'), openHome('c')]
-  await succeedDead(home, { endLeases: () => Promise.reject(new Error('the disk is full')) }, log)
+  const [workerDirectory, next] = [openWorkerDirectory('b'), openWorkerDirectory('c')]
+  await succeedDead(workerDirectory, { endLeases: () => Promise.reject(new Error('the disk is full')) }, log)
   expect(existsSync(join(folder, 'work', nameOf('a')))).toBe(true)
   const ended: string[] = []
   await succeedDead(next, { endLeases: async (workers) => ended.push(...workers) }, log)
   expect([ended, existsSync(join(folder, 'work', nameOf('a')))]).toEqual([[nameOf('a')], false])
-  home.leave()
+  workerDirectory.leave()
   next.leave()
 })
 
 test('a folder that lost its lock is cleared, and other files are left alone', () => {
   for (const name of [nameOf('a'), 'lost+found']) mkdirSync(join(folder, 'work', name), { recursive: true })
-  const home = openHome('b')
-  home.findDead().clear()
+  const workerDirectory = openWorkerDirectory('b')
+  workerDirectory.findDead().clear()
   expect(readdirSync(join(folder, 'work')).toSorted()).toEqual(['lost+found', nameOf('b')])
-  home.leave()
+  workerDirectory.leave()
 })
