@@ -2,10 +2,10 @@
 import { type Api, isAbort } from './api.ts'
 import { element } from './element.ts'
 import { formatAge, formatBytes } from './job-words.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { AccountRecord, KeyRecord, ListRecord, WalletRecord, WebhookRecord } from './records.ts'
 import { toHash } from './route.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const longestList = 500
 /** What keys may do, in words. */
@@ -18,7 +18,7 @@ const rights: Readonly<Record<string, string>> = {
   admin: 'administer the server',
 }
 
-export function accountView({ api, signal }: Parts): HTMLElement {
+export function accountView({ api, signal }: ViewDeps): HTMLElement {
   document.title = 'Account · mediagen'
   const title = element('h1', {}, 'Account')
   const content = element('div', { class: 'account-parts', 'aria-busy': 'true' })

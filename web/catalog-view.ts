@@ -3,11 +3,11 @@ import { isAbort } from './api.ts'
 import { toFirstLine } from './description.ts'
 import { element, icon } from './element.ts'
 import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { sampleCover } from './samples.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const typingPauseMs = 150
 const coverJobs = 60
@@ -20,7 +20,7 @@ interface Cover {
   readonly isWave: boolean
 }
 
-export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
+export function catalogView({ api, catalog, signal }: ViewDeps): HTMLElement {
   document.title = 'Models · mediagen'
   const search = element('input', {
     type: 'search',

@@ -2,7 +2,7 @@
 import { element, icon, uniqueId } from './element.ts'
 import type { Field } from './form-model.ts'
 import type { FormNode } from './form-value.ts'
-import type { SlotParts } from './media-slot.ts'
+import type { SlotDeps } from './media-slot.ts'
 import type { Json } from './records.ts'
 
 /** A field on the page. */
@@ -23,7 +23,7 @@ export interface Control extends FormNode<Control> {
 }
 
 /** The parameters of a control. */
-export interface ControlContext extends SlotParts {
+export interface ControlContext extends SlotDeps {
   /** Called after every change by the user. */
   readonly onChange: () => void
   /** Largest file that the server accepts, in bytes. */

@@ -6,7 +6,7 @@ import { findMissing, locate } from './form-value.ts'
 import { objectControl, pickControl } from './group-control.ts'
 import { listControl } from './list-control.ts'
 import { mediaControl } from './media-control.ts'
-import type { SlotParts } from './media-slot.ts'
+import type { SlotDeps } from './media-slot.ts'
 import { numberControl } from './number-control.ts'
 import type { JsonObject } from './records.ts'
 import { colorControl, jsonControl, textControl } from './text-control.ts'
@@ -33,7 +33,7 @@ interface Violation {
   readonly detail: string
 }
 
-export interface FormOptions extends SlotParts {
+export interface FormOptions extends SlotDeps {
   readonly largestUpload: number
 }
 

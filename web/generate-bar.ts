@@ -7,11 +7,11 @@ import { button, element, icon } from './element.ts'
 import type { Form } from './form.ts'
 import { formatCredits, isConstantPrice } from './job-words.ts'
 import { LiveQuote, type QuoteState } from './live-quote.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import { isUnready } from './readiness.ts'
 import type { JobRecord, JsonObject, ModelDetailRecord, QuoteRecord } from './records.ts'
 import { GenerationStarter } from './start-generation.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export interface GenerateBar {
   readonly element: HTMLElement
@@ -29,7 +29,7 @@ export interface GenerateBarEvents {
 }
 
 export function createGenerateBar(
-  { api, balance, signal }: Parts,
+  { api, balance, signal }: ViewDeps,
   model: ModelDetailRecord,
   form: Form,
   { onJob, onCode, onReady, wasStarted }: GenerateBarEvents,

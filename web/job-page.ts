@@ -4,16 +4,16 @@ import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { createJobView } from './job-view.ts'
 import { isTerminal } from './job-words.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export function jobPage(parts: Parts, jobId: string): HTMLElement {
-  const { api, catalog, signal } = parts
+export function jobPage(deps: ViewDeps, jobId: string): HTMLElement {
+  const { api, catalog, signal } = deps
   const title = element('h1', {}, 'Generation')
-  const view = createJobView(parts)
+  const view = createJobView(deps)
   const content = element('div', { 'aria-busy': 'true' })
   document.title = `${title.textContent} · mediagen`
 
@@ -34,7 +34,7 @@ export function jobPage(parts: Parts, jobId: string): HTMLElement {
       )
       if (isTerminal(job.status)) return
       await followJob(api, jobId, { signal, onJob: view.show, maxFailures: Number.POSITIVE_INFINITY })
-      parts.balance.refresh()
+      deps.balance.refresh()
     } catch (error) {
       if (isAbort(error)) return
       content.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))

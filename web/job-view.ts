@@ -22,11 +22,11 @@ import {
 import { navigate } from './navigate.ts'
 import { outputMedia } from './output-media.ts'
 import { findShape, type Shape, toFullWidth } from './output-shape.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice, technicalDetails } from './problem-notice.ts'
 import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput, handMedia, rememberMedia } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export interface JobView {
   readonly element: HTMLElement
@@ -34,7 +34,7 @@ export interface JobView {
 }
 
 /** Shows nothing until the first record arrives. `onDeleted` hears of a job that is deleted here. */
-export function createJobView(parts: Parts, onDeleted: (jobId: string) => void = () => {}): JobView {
+export function createJobView(deps: ViewDeps, onDeleted: (jobId: string) => void = () => {}): JobView {
   const status = element('p', { class: 'job-status', role: 'status' })
   const body = element('div', { class: 'job-body' })
   const trouble = element('div', {})
@@ -53,8 +53,8 @@ export function createJobView(parts: Parts, onDeleted: (jobId: string) => void =
     clicked.disabled = true
     trouble.replaceChildren()
     try {
-      view.show(await parts.api.post<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}/cancel`))
-      parts.balance.refresh()
+      view.show(await deps.api.post<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}/cancel`))
+      deps.balance.refresh()
     } catch (error) {
       clicked.disabled = false
       trouble.replaceChildren(problemNotice(error))
@@ -65,7 +65,7 @@ export function createJobView(parts: Parts, onDeleted: (jobId: string) => void =
     clicked.disabled = true
     trouble.replaceChildren()
     try {
-      await deleteJob(parts.api, job.job_id)
+      await deleteJob(deps.api, job.job_id)
       view.show({ ...job, outputs: [], input: null, deleted_at: new Date().toISOString() })
       onDeleted(job.job_id)
     } catch (error) {
@@ -81,7 +81,7 @@ export function createJobView(parts: Parts, onDeleted: (jobId: string) => void =
   /** Gives the frame the shape that the output will have, as far as is known. */
   async function shapeFrame({ job_id, model, input }: JobRecord): Promise<void> {
     setShape(frame, null)
-    const detail = await parts.catalog.detail(model).catch(() => null)
+    const detail = await deps.catalog.detail(model).catch(() => null)
     if (latest?.job_id !== job_id || !detail) return
     frame.classList.toggle('for-sound', detail.modality === 'audio')
     if (input) setShape(frame, findShape(toForm(detail)?.fields ?? [], input))
@@ -90,7 +90,7 @@ export function createJobView(parts: Parts, onDeleted: (jobId: string) => void =
     if (job.deleted_at !== null) return [deleted(job.deleted_at)]
     const clicked = button('Delete', () => void remove(job, clicked), { icon: 'bin', look: 'quiet' })
     clicked.hidden = !mayDelete(job)
-    const row = actions(job, parts, clicked)
+    const row = actions(job, deps, clicked)
     const reason = explainEnd(job)
     if (reason !== null) return [failure(job, reason), row]
     return [...job.outputs.map((output, index) => result(job, output, index)), row]
@@ -114,7 +114,7 @@ export function createJobView(parts: Parts, onDeleted: (jobId: string) => void =
       shown = state
       whole.dataset['status'] = job.status
       trouble.replaceChildren()
-      body.replaceChildren(...(isTerminal(job.status) ? ended(job) : active(job)), facts(job, parts.catalog))
+      body.replaceChildren(...(isTerminal(job.status) ? ended(job) : active(job)), facts(job, deps.catalog))
     },
   }
   return view
@@ -190,7 +190,7 @@ function failure(job: JobRecord, reason: string): HTMLElement {
 }
 
 /** `last` stays behind what is known later. */
-function actions(job: JobRecord, parts: Parts, last: HTMLElement): HTMLElement {
+function actions(job: JobRecord, deps: ViewDeps, last: HTMLElement): HTMLElement {
   const row = element('div', { class: 'actions' }, last)
   if (job.input)
     last.before(
@@ -198,7 +198,7 @@ function actions(job: JobRecord, parts: Parts, last: HTMLElement): HTMLElement {
     )
   const [output] = job.outputs
   if (output && output.url !== null)
-    void parts.catalog.editorsFor(job.model).then(
+    void deps.catalog.editorsFor(job.model).then(
       (editors) => last.before(...editors.slice(0, 4).map((editor) => useAsInput(output, editor, describeJob(job)))),
       () => {},
     )

@@ -16,7 +16,7 @@ export interface LibrarySelection {
 }
 
 /** What the selection works on. */
-export interface SelectionParts {
+export interface SelectionDeps {
   readonly api: Pick<Api, 'remove'>
   readonly signal: AbortSignal
   readonly grid: HTMLElement
@@ -27,7 +27,7 @@ export interface SelectionParts {
 }
 
 /** Creates the selection. */
-export function createLibrarySelection({ api, signal, grid, find, drop }: SelectionParts): LibrarySelection {
+export function createLibrarySelection({ api, signal, grid, find, drop }: SelectionDeps): LibrarySelection {
   let selecting = false
   const count = element('span', { class: 'fine', role: 'status' })
   const toggle = button('Select', () => select(!selecting), { look: 'quiet small' })

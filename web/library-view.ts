@@ -6,10 +6,10 @@ import { createJobTile, type JobTile } from './job-tile.ts'
 import { isTerminal } from './job-words.ts'
 import { hasWords, isTooOld, type LibraryFilter, libraryFilterBar, noFilter } from './library-filter.ts'
 import { createLibrarySelection } from './library-selection.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 24
 // The largest page of the API, for a search here.
@@ -26,8 +26,8 @@ interface Place {
   readonly top: number
 }
 
-export function libraryView(parts: Parts): HTMLElement {
-  const { catalog, signal } = parts
+export function libraryView(deps: ViewDeps): HTMLElement {
+  const { catalog, signal } = deps
   document.title = 'Library · mediagen'
   const place = readPosition()
   const content = element('div', { 'aria-busy': 'true' })
@@ -35,7 +35,7 @@ export function libraryView(parts: Parts): HTMLElement {
     .models()
     .catch(() => new Map<string, ModelRecord>())
     .then((models) => {
-      if (!signal.aborted) content.replaceWith(listJobs(parts, models, place))
+      if (!signal.aborted) content.replaceWith(listJobs(deps, models, place))
     })
   return element(
     'section',
@@ -50,7 +50,7 @@ export function libraryView(parts: Parts): HTMLElement {
   )
 }
 
-function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecord>, place: Place): HTMLElement {
+function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRecord>, place: Place): HTMLElement {
   const grid = element('div', { class: 'tiles', 'aria-busy': 'true' })
   const count = element('p', { class: 'fine', role: 'status' })
   const more = button('Show more', () => void load(pageSize), { look: 'quiet' })

@@ -9,12 +9,12 @@ import { button, element } from './element.ts'
 import { jobPage } from './job-page.ts'
 import { keyView } from './key-view.ts'
 import { libraryView } from './library-view.ts'
-import type { Parts } from './parts.ts'
 import { remixPage } from './remix-page.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
+import type { ViewDeps } from './view-deps.ts'
 import { walletBadge } from './wallet-badge.ts'
 import { walletView } from './wallet-view.ts'
 import { webhooksView } from './webhooks-view.ts'
@@ -24,17 +24,17 @@ const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLEle
 const account = document.querySelector<HTMLElement>('#account') as HTMLElement
 
 const views: {
-  readonly [View in Route['view']]: (route: Extract<Route, { view: View }>, parts: Parts) => HTMLElement
+  readonly [View in Route['view']]: (route: Extract<Route, { view: View }>, deps: ViewDeps) => HTMLElement
 } = {
-  models: (_route, parts) => catalogView(parts),
-  model: ({ id }, parts) => studioView(parts, id),
-  library: (_route, parts) => libraryView(parts),
-  uploads: (_route, parts) => uploadsView(parts),
-  account: (_route, parts) => accountView(parts),
-  wallet: (_route, parts) => walletView(parts),
-  webhooks: (_route, parts) => webhooksView(parts),
-  job: ({ id }, parts) => jobPage(parts, id),
-  remix: ({ id }, parts) => remixPage(parts, id),
+  models: (_route, deps) => catalogView(deps),
+  model: ({ id }, deps) => studioView(deps, id),
+  library: (_route, deps) => libraryView(deps),
+  uploads: (_route, deps) => uploadsView(deps),
+  account: (_route, deps) => accountView(deps),
+  wallet: (_route, deps) => walletView(deps),
+  webhooks: (_route, deps) => webhooksView(deps),
+  job: ({ id }, deps) => jobPage(deps, id),
+  remix: ({ id }, deps) => remixPage(deps, id),
   nowhere: nowherePage,
 }
 
@@ -89,13 +89,13 @@ function openSession(key: string): void {
     leaving.abort()
     leaving = new AbortController()
     const route = parseRoute(location.hash)
-    const parts: Parts = { api, catalog, balance, signal: leaving.signal }
+    const deps: ViewDeps = { api, catalog, balance, signal: leaving.signal }
     for (const link of navigation.querySelectorAll('a')) {
       const current = link.dataset['view'] === (places[route.view] ?? route.view)
       if (current) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     }
-    main.replaceChildren((views[route.view] as (route: Route, parts: Parts) => HTMLElement)(route, parts))
+    main.replaceChildren((views[route.view] as (route: Route, deps: ViewDeps) => HTMLElement)(route, deps))
     if (!focus) return
     scrollTo(0, 0)
     main.focus({ preventScroll: true })

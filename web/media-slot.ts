@@ -9,7 +9,7 @@ import { explain } from './refusal-words.ts'
 import { recallMedia, rememberMedia } from './session.ts'
 
 /** The parameters of a slot. */
-export interface SlotParts {
+export interface SlotDeps {
   readonly api: Pick<Api, 'get' | 'json'>
   /** Aborts when the user leaves the view. */
   readonly signal: AbortSignal
@@ -30,7 +30,7 @@ export interface MediaSlot {
 /** Shows and uploads a file, or shows the file of a reference; `removed` is called by the remove button. */
 export function createMediaSlot(
   source: File | string,
-  { api, signal, onChange }: SlotParts,
+  { api, signal, onChange }: SlotDeps,
   removed: () => void,
 ): MediaSlot {
   const leaving = new AbortController()

@@ -2,9 +2,9 @@
 import { Refused } from '@mediagen/client/errors.ts'
 import { isAbort } from './api.ts'
 import { element } from './element.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { QuoteRecord } from './records.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 export interface Readiness {
   readonly element: HTMLElement
@@ -15,7 +15,7 @@ export interface Readiness {
 }
 
 /** Shows nothing at first. */
-export function createReadiness({ api, catalog, signal }: Parts, model: string): Readiness {
+export function createReadiness({ api, catalog, signal }: ViewDeps, model: string): Readiness {
   const place = element('div', { class: 'readiness' })
   const readiness: Readiness = {
     element: place,

@@ -1,13 +1,13 @@
 // Where a remix link leads: to the form of a job's model, with the settings of the job.
 import { isAbort } from './api.ts'
 import { element } from './element.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { keepDraft } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export function remixPage({ api, signal }: Parts, jobId: string): HTMLElement {
+export function remixPage({ api, signal }: ViewDeps, jobId: string): HTMLElement {
   const page = element('section', { 'aria-busy': 'true' })
   document.title = 'Settings of a generation · mediagen'
 

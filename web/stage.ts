@@ -5,10 +5,10 @@ import { element } from './element.ts'
 import { isSame } from './form-value.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { createJobView } from './job-view.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, JsonObject, ListRecord, ModelDetailRecord } from './records.ts'
 import { describeInput } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const recentJobs = 12
 // What did not succeed was not paid for.
@@ -27,13 +27,13 @@ export interface Stage {
  * @param onRecent called when the jobs of before are known
  */
 export function createStage(
-  parts: Parts,
+  deps: ViewDeps,
   model: ModelDetailRecord,
   samples: HTMLDetailsElement | null,
   onRecent: () => void,
 ): Stage {
-  const { api, signal } = parts
-  const view = createJobView(parts, (jobId) => tiles.get(jobId)?.element.remove())
+  const { api, signal } = deps
+  const view = createJobView(deps, (jobId) => tiles.get(jobId)?.element.remove())
   const empty = element(
     'div',
     { class: 'stage-empty' },
@@ -91,7 +91,7 @@ export function createStage(
   async function follow(jobId: string): Promise<void> {
     try {
       await followJob(api, jobId, { signal, onJob: take, maxFailures: Number.POSITIVE_INFINITY })
-      parts.balance.refresh()
+      deps.balance.refresh()
     } catch (error) {
       if (!isAbort(error) && shown === jobId) current.prepend(problemNotice(error))
     }

@@ -11,7 +11,6 @@ import { createGenerateBar } from './generate-bar.ts'
 import { formatCredits, isConstantPrice } from './job-words.ts'
 import { catchFiles } from './loose-files.ts'
 import { readLargestUpload } from './media-file.ts'
-import type { Parts } from './parts.ts'
 import { priceTable } from './price-table.ts'
 import { problemNotice } from './problem-notice.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
@@ -21,9 +20,10 @@ import { sampleGallery } from './samples.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
 import { findSimilar, similarModels } from './similar-models.ts'
 import { createStage } from './stage.ts'
+import type { ViewDeps } from './view-deps.ts'
 
-export function studioView(parts: Parts, id: string): HTMLElement {
-  const { catalog, signal } = parts
+export function studioView(deps: ViewDeps, id: string): HTMLElement {
+  const { catalog, signal } = deps
   const page = element('section', { class: 'studio', 'aria-busy': 'true' })
   document.title = `${id} · mediagen`
 
@@ -32,8 +32,8 @@ export function studioView(parts: Parts, id: string): HTMLElement {
       const [model, models] = await Promise.all([catalog.detail(id), catalog.models()])
       if (signal.aborted) return
       document.title = `${model.name} · mediagen`
-      const readiness = createReadiness(parts, id)
-      page.replaceChildren(heading(model, [...models.values()]), readiness.element, workbench(parts, model, readiness))
+      const readiness = createReadiness(deps, id)
+      page.replaceChildren(heading(model, [...models.values()]), readiness.element, workbench(deps, model, readiness))
       if (!models.has(id)) void readiness.check()
       page.removeAttribute('aria-busy')
     } catch (error) {
@@ -87,15 +87,15 @@ function describePrice({ pricing }: ModelRecord): string {
   return pricing.billing === 'usage' ? `Billed by usage, from ${credits}` : `From ${credits}`
 }
 
-function workbench(parts: Parts, model: ModelDetailRecord, readiness: Readiness): HTMLElement {
+function workbench(deps: ViewDeps, model: ModelDetailRecord, readiness: Readiness): HTMLElement {
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
-  const stage = createStage(parts, model, sampleGallery(model, useSample), () => bar.inputChanged())
-  const { api, signal } = parts
+  const stage = createStage(deps, model, sampleGallery(model, useSample), () => bar.inputChanged())
+  const { api, signal } = deps
   const form = createForm(schema, { onChange: changed, largestUpload: readLargestUpload(), api, signal })
   catchFiles(form.takeFiles, signal)
-  const bar = createGenerateBar(parts, model, form, {
+  const bar = createGenerateBar(deps, model, form, {
     onJob: stage.add,
     wasStarted: stage.has,
     onReady: readiness.show,

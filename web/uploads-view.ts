@@ -4,15 +4,15 @@ import { button, element, icon } from './element.ts'
 import { describeKept } from './job-words.ts'
 import { describeFacts } from './media-file.ts'
 import { mediaPicture } from './media-picture.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { FileRecord, ListRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { recallMedia } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 24
 
-export function uploadsView({ api, signal }: Parts): HTMLElement {
+export function uploadsView({ api, signal }: ViewDeps): HTMLElement {
   document.title = 'Uploads · mediagen'
   const grid = element('div', { class: 'tiles', 'aria-busy': 'true' })
   const count = element('p', { class: 'lead', role: 'status' })

@@ -3,17 +3,17 @@ import { type Api, isAbort } from './api.ts'
 import { button, element } from './element.ts'
 import { formatAge } from './job-words.ts'
 import { formatSigned, type LedgerLine, toCsv, toLines } from './ledger-lines.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { EntryRecord, JobRecord, ListRecord, ModelRecord, WalletRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { offerFile } from './save-file.ts'
 import { nameJob } from './session.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 100
 const largestPage = 500
 
-export function walletView({ api, catalog, signal }: Parts): HTMLElement {
+export function walletView({ api, catalog, signal }: ViewDeps): HTMLElement {
   document.title = 'Credits · mediagen'
   const balance = element('p', { class: 'lead', role: 'status' })
   const rows = element('tbody', {})

@@ -2,14 +2,14 @@
 import { type Api, isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { formatAge } from './job-words.ts'
-import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { DeliveryRecord, ListRecord, WebhookRecord } from './records.ts'
 import { toHash } from './route.ts'
+import type { ViewDeps } from './view-deps.ts'
 
 const recentDeliveries = 20
 
-export function webhooksView({ api, signal }: Parts): HTMLElement {
+export function webhooksView({ api, signal }: ViewDeps): HTMLElement {
   document.title = 'Webhooks · mediagen'
   const list = element('div', { class: 'webhooks', 'aria-busy': 'true' })
 

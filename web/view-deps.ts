@@ -1,9 +1,9 @@
-// The parameters of every view.
+// What every view depends on.
 import type { Api } from './api.ts'
 import type { Balance } from './balance.ts'
 import type { Catalog } from './catalog.ts'
 
-export interface Parts {
+export interface ViewDeps {
   readonly api: Api
   readonly catalog: Catalog
   readonly balance: Balance
