@@ -6,7 +6,7 @@ import { problemKinds } from './problems/problem-kinds.ts'
 import { problemType, toProblem } from './problems/problem.ts'
 
 // Operators need these most when the server is overloaded.
-const spared: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+const exemptPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 const status = problemKinds.overloaded.http
 const connectPaths = '/mediagen.v1.'
 
@@ -14,8 +14,8 @@ const connectPaths = '/mediagen.v1.'
 export interface Overload {
   /** Whether to refuse a request; called for each request that may be refused. Counts a refusal. */
   readonly refuses: () => boolean
-  /** Called for each request that is answered in any case. */
-  readonly spare: () => void
+  /** Called for each request that is never refused. */
+  readonly noteExempt: () => void
   readonly refusal: MediagenError
   /** The refusal in the form of the Connect protocol. */
   readonly connectBody: () => string
@@ -26,8 +26,8 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
   const toRefusal = createRefusals(overload, publicUrl)
   return (request, response) => {
     const { url = '', headers } = request
-    if (isSpared(url)) {
-      overload.spare()
+    if (isExempt(url)) {
+      overload.noteExempt()
       return handle(request, response)
     }
     if (!overload.refuses()) return handle(request, response)
@@ -42,8 +42,8 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
   }
 }
 
-function isSpared(url: string): boolean {
-  return spared.has(url.split('?', 1)[0] ?? '')
+function isExempt(url: string): boolean {
+  return exemptPaths.has(url.split('?', 1)[0] ?? '')
 }
 
 function toRetryAfter({ refusal }: Overload): string {

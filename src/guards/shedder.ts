@@ -1,14 +1,14 @@
 // Load shedding: refuses requests while the server is overloaded, in the manner of CoDel (Nichols and Jacobson, Controlling Queue
-// Delay). Requests wait in buffers of the system until the event loop comes round to their connection, so a request waits as long as
-// a round takes. One long round is a burst or a pause of the machine. Rounds that stay long mean a queue that does not empty: overload. Then
-// each round answers requests for a short time and refuses the rest, so rounds, and with them waits, become short again.
+// Delay). Requests wait in socket buffers until the event loop reads their connection, so a request waits as long as one round of
+// the event loop takes. One long round is a burst or a pause of the machine. Rounds that stay long are overload: the queue does not
+// empty. Then each round answers requests for a short time and refuses the rest, so that rounds and waits become short again.
 
 /** Refuses requests while the server is overloaded. */
 export interface Shedder {
   /** Whether to refuse a request; called for each when it arrives. */
   refuses(): boolean
-  /** Notes a request that is answered in any case: it shows how long requests wait, and is not counted. */
-  spare(): void
+  /** Notes a request that is never refused: it shows how long requests wait, and is not counted. */
+  noteExempt(): void
   /** An estimate of how long requests wait now, in milliseconds. */
   delayMs(): number
   /** Number of refused requests. */
@@ -23,31 +23,30 @@ export interface ShedderDeps {
   readonly nowMs: () => number
   /** Processor time that the thread of the event loop has used. */
   readonly cpuMs: () => number
-  /** Calls back when everything that waits now has been read (rounds.ts). */
+  /** Calls back when the event loop has read every request that waits now (rounds.ts). */
   readonly atEndOfRound: (callback: () => void) => void
   /** Called when refusing begins. */
   readonly onBegin: () => void
-  /** Called when none was refused for a while, with the number of refused requests. */
+  /** Called when no request was refused for `maxQueueMs`, with the number of requests refused since `onBegin`. */
   readonly onEnd: (refused: number) => void
 }
 
-// All are fractions of `maxQueueMs`.
-// Waits longer than `maxQueueMs` are overload when they persist for this long …
+// Times are fractions of `maxQueueMs`, except where a comment says otherwise.
+// Overload is: waits longer than `maxQueueMs` for this long …
 const patience = 0.2
-// … and waits longer than `ms` when they persist for `patience`, in two rounds in turn …
-const standing = { ms: 0.25, patience: 0.5 }
-// … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
+// … or waits longer than `ms` for `patience`, in two rounds in a row …
+const longWait = { ms: 0.25, patience: 0.5 }
+// … during which the thread had the processor for this share of the time. If it had less, other programs cause the wait.
 const leastBusy = 0.5
-// Rounds up to this are short, and after as long without a request the queue was empty.
-const short = 0.05
-// While shedding, requests are answered for this long in each round …
-const answered = 0.02
-
-// … but after a longer round for this share of it, because the queue must become short first …
-const answeredLate = 0.05
-// … unless refusing did not make it short in so many times `maxQueueMs`, because refused clients ask again at once. Then this
-// share is answered, as long as rounds do not exceed this fraction of `maxQueueMs`.
-const stubborn = { times: 10, answered: 0.4, longest: 0.25 }
+// A round up to this is short. After as long without a request the queue was empty.
+const shortRound = 0.05
+// While shedding, a round after a short one answers requests for this long.
+const answerTime = 0.02
+// A round after a longer one answers requests for this share of the longer one, so that the queue becomes short.
+const answerShare = 0.05
+// If rounds have not been short for `times` × `maxQueueMs`, refused clients send again at once, and refusing more does not help.
+// Then a round answers requests for this share of the last round, if the last round took at most `longestRound`.
+const retryStorm = { times: 10, answerShare: 0.4, longestRound: 0.25 }
 
 /** Creates the decision, for all doors of a process. */
 export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin, onEnd }: ShedderDeps): Shedder {
@@ -55,12 +54,13 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   let roundBeganMs = 0
   let roundEndedMs = Number.NEGATIVE_INFINITY
   let lastRoundMs = 0
-  /** Since when waits were longer than `standing.ms`, and than `maxQueueMs`. */
-  let standingSinceMs: number | null = null
+  /** Since when waits have been longer than `longWait.ms`. */
+  let longWaitSinceMs: number | null = null
   let cpuBeforeMs = 0
+  /** Since when waits have been longer than `maxQueueMs`. */
   let lateSinceMs: number | null = null
-  /** Since when rounds are not short. */
-  let longSinceMs: number | null = null
+  /** Since when rounds have not been short. */
+  let notShortSinceMs: number | null = null
   let isShedding = false
   let lastShedMs = 0
   let shed = 0
@@ -73,11 +73,11 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   }
 
   function beginRound(atMs: number): void {
-    const hasPaused = atMs - roundEndedMs > maxQueueMs * short
+    const hasPaused = atMs - roundEndedMs > maxQueueMs * shortRound
     // Measuring every short round would cost more than it shows.
-    if (!hasPaused && !isShedding && lastRoundMs <= maxQueueMs * short) return
+    if (!hasPaused && !isShedding && lastRoundMs <= maxQueueMs * shortRound) return
     if (hasPaused) lastRoundMs = 0
-    longSinceMs = lastRoundMs > maxQueueMs * short ? (longSinceMs ?? atMs) : null
+    notShortSinceMs = lastRoundMs > maxQueueMs * shortRound ? (notShortSinceMs ?? atMs) : null
     roundBeganMs = atMs
     isInRound = true
     atEndOfRound(endRound)
@@ -85,33 +85,34 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
 
   /** How long requests are answered in this round. */
   function toAnswersMs(): number {
-    if (longSinceMs === null) return maxQueueMs * answered
-    const isStubborn =
-      roundBeganMs - longSinceMs > maxQueueMs * stubborn.times && lastRoundMs <= maxQueueMs * stubborn.longest
-    return lastRoundMs * (isStubborn ? stubborn.answered : answeredLate)
+    if (notShortSinceMs === null) return maxQueueMs * answerTime
+    const isRetryStorm =
+      roundBeganMs - notShortSinceMs > maxQueueMs * retryStorm.times &&
+      lastRoundMs <= maxQueueMs * retryStorm.longestRound
+    return lastRoundMs * (isRetryStorm ? retryStorm.answerShare : answerShare)
   }
 
   function isOverloaded(atMs: number): boolean {
     const roundMs = isInRound ? atMs - roundBeganMs : 0
     lateSinceMs = Math.max(lastRoundMs, roundMs) > maxQueueMs ? (lateSinceMs ?? atMs) : null
-    return isStanding(atMs, roundMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
+    return hasLongWaits(atMs, roundMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
   }
 
-  function isStanding(atMs: number, roundMs: number): boolean {
-    const longMs = maxQueueMs * standing.ms
+  function hasLongWaits(atMs: number, roundMs: number): boolean {
+    const longMs = maxQueueMs * longWait.ms
     if (lastRoundMs <= longMs && roundMs <= longMs) {
-      standingSinceMs = null
+      longWaitSinceMs = null
       return false
     }
-    if (standingSinceMs === null) {
-      standingSinceMs = atMs
+    if (longWaitSinceMs === null) {
+      longWaitSinceMs = atMs
       cpuBeforeMs = cpuMs()
     }
-    const forMs = atMs - standingSinceMs
+    const forMs = atMs - longWaitSinceMs
     const areBothLong = lastRoundMs > longMs && roundMs > longMs
-    if (!areBothLong || forMs < maxQueueMs * standing.patience) return false
+    if (!areBothLong || forMs < maxQueueMs * longWait.patience) return false
     if (cpuMs() - cpuBeforeMs >= forMs * leastBusy) return true
-    standingSinceMs = null
+    longWaitSinceMs = null
     return false
   }
 
@@ -124,15 +125,15 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
 
   function end(): void {
     isShedding = false
-    standingSinceMs = lateSinceMs = null
+    longWaitSinceMs = lateSinceMs = null
     onEnd(shed - shedBefore)
   }
 
-  function refuses(isSpared: boolean): boolean {
+  function refuses(isExempt: boolean): boolean {
     const atMs = nowMs()
     if (!isInRound) beginRound(atMs)
     if (!isShedding) {
-      if (!isOverloaded(atMs) || isSpared) return false
+      if (!isOverloaded(atMs) || isExempt) return false
       begin(atMs)
     }
     if (atMs - roundBeganMs < toAnswersMs()) {
@@ -140,7 +141,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
       if (atMs - lastShedMs >= maxQueueMs) end()
       return false
     }
-    if (isSpared) return false
+    if (isExempt) return false
     lastShedMs = atMs
     shed += 1
     return true
@@ -148,11 +149,11 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
 
   return {
     refuses: () => refuses(false),
-    spare: () => void refuses(true),
+    noteExempt: () => void refuses(true),
     delayMs() {
       const atMs = nowMs()
       if (isInRound) return Math.max(lastRoundMs, atMs - roundBeganMs)
-      return atMs - roundEndedMs <= maxQueueMs * short ? lastRoundMs : 0
+      return atMs - roundEndedMs <= maxQueueMs * shortRound ? lastRoundMs : 0
     },
     shed: () => shed,
   }

@@ -8,7 +8,7 @@ import { roomy } from './bounds.ts'
 
 const idle: Overload = {
   refuses: () => false,
-  spare() {},
+  noteExempt() {},
   refusal: overloaded(1000),
   connectBody: () => '',
 }

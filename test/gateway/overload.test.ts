@@ -126,13 +126,13 @@ test('over gRPC the refusal is UNAVAILABLE with the same code', async () => {
 /** A server that always refuses, in front of one that says how often it was reached. */
 async function startFull() {
   let reached = 0
-  const counted = { refused: 0, spared: 0 }
+  const counted = { refused: 0, exempt: 0 }
   const overload = {
     refuses() {
       counted.refused += 1
       return true
     },
-    spare: () => void (counted.spared += 1),
+    noteExempt: () => void (counted.exempt += 1),
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
   }
@@ -182,7 +182,7 @@ test.each(['/healthz', '/healthz?x=1', '/readyz', '/metrics'])(
   async (path) => {
     await using server = await startFull()
     expect((await sendRaw(server.url, { path })).text).toBe('reached')
-    expect(server.counted).toEqual({ refused: 0, spared: 1 })
+    expect(server.counted).toEqual({ refused: 0, exempt: 1 })
   },
 )
 

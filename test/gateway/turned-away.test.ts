@@ -20,7 +20,7 @@ async function startServer(bounds: Partial<ConnectionBounds> = {}) {
   const state = { full: false, cuts: [] as string[] }
   const overload = {
     refuses: () => state.full,
-    spare() {},
+    noteExempt() {},
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
   }

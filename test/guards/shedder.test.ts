@@ -1,4 +1,4 @@
-// When requests are refused, by a held clock and rounds of an event loop that are made by hand.
+// When requests are refused, by a manual clock and rounds of an event loop that are made by hand.
 import { expect, test } from 'vitest'
 import { createShedder } from '../../src/guards/shedder.ts'
 
@@ -8,18 +8,18 @@ const maxQueueMs = 1000
 function openLoop(busy = 1) {
   let ms = 0
   let endRound = (): void => {}
-  const told: string[] = []
+  const notified: string[] = []
   const shedder = createShedder({
     maxQueueMs,
     nowMs: () => ms,
     cpuMs: () => ms * busy,
     atEndOfRound: (callback) => (endRound = callback),
-    onBegin: () => told.push('begin'),
-    onEnd: (refused) => told.push(`end ${refused}`),
+    onBegin: () => notified.push('begin'),
+    onEnd: (refused) => notified.push(`end ${refused}`),
   })
   return {
     shedder,
-    told,
+    notified,
     now: () => ms,
     pass(forMs: number) {
       ms += forMs
@@ -38,9 +38,9 @@ function openLoop(busy = 1) {
       return { answered, refused: requests - answered, tookMs: ms - beganMs }
     },
     /** One round of requests that are answered in any case. */
-    spared(requests: number, costMs: number): void {
+    exemptRound(requests: number, costMs: number): void {
       for (let i = 0; i < requests; i++) {
-        shedder.spare()
+        shedder.noteExempt()
         ms += costMs
       }
       endRound()
@@ -73,7 +73,7 @@ test('a server that keeps up refuses nothing, however busy it is', () => {
   expect(load(loop, 950, 20).refused).toBe(0)
   // Sixty-four who ask again as soon as they are answered: always busy, and nobody waits for long.
   for (let i = 0; i < 1000; i++) expect(loop.round(64, 1).refused).toBe(0)
-  expect(loop.told).toEqual([])
+  expect(loop.notified).toEqual([])
 })
 
 test('a burst is answered, and so is what came during a pause of the machine', () => {
@@ -82,7 +82,7 @@ test('a burst is answered, and so is what came during a pause of the machine', (
   expect(loop.round(100, 1).refused).toBe(0)
   expect(loop.round(1, 5000).refused).toBe(0)
   expect(loop.round(150, 1).refused).toBe(0)
-  expect(loop.told).toEqual([])
+  expect(loop.notified).toEqual([])
 })
 
 test('a single round that goes on beyond what requests may wait is cut short', () => {
@@ -99,18 +99,18 @@ test.each([1.5, 2, 3])('at %s times the capacity, the requests that are answered
   expect(refused).toBeGreaterThan(0)
   // A refusal costs a quarter of an answer here: of 3 times the load, a quarter of the capacity is left at the most.
   expect(answered / 10_000).toBeGreaterThan(times === 3 ? 0.2 : 0.6)
-  expect(loop.told).toEqual(['begin'])
+  expect(loop.notified).toEqual(['begin'])
 })
 
 test('at three times the capacity refusing begins before anybody waits much longer than the limit', () => {
   const loop = openLoop()
   // Four thousand connections with one request each.
   let due = 10
-  while (loop.told.length === 0) due = Math.min(4000, Math.ceil(loop.round(due, 0.2).tookMs * 15))
+  while (loop.notified.length === 0) due = Math.min(4000, Math.ceil(loop.round(due, 0.2).tookMs * 15))
   expect(loop.now()).toBeLessThan(1400)
 })
 
-test('a standing queue is overload even while waits are shorter than the limit', () => {
+test('a queue that does not empty is overload even while waits are shorter than the limit', () => {
   const loop = openLoop()
   // 350 ms of requests in each round, for ever.
   const rounds = Array.from({ length: 10 }, () => loop.round(350, 1))
@@ -177,12 +177,12 @@ test('short rounds are not measured one by one', () => {
   expect(marks).toBeLessThanOrEqual(20)
 })
 
-test('when the load has gone nothing more is refused, and that is told after a while', () => {
+test('when the load has gone nothing more is refused, and the end is reported after a while', () => {
   const loop = openLoop()
   const { refused } = load(loop, 3000, 10)
   loop.pass(100)
   expect(load(loop, 500, 3).refused).toBe(0)
-  expect(loop.told).toEqual(['begin', `end ${refused}`])
+  expect(loop.notified).toEqual(['begin', `end ${refused}`])
   expect(loop.shedder.shed()).toBe(refused)
   expect(loop.shedder.delayMs()).toBeLessThan(50)
 })
@@ -191,9 +191,9 @@ test('what is answered in any case is not counted as refused, and does not make 
   const loop = openLoop()
   const { refused } = load(loop, 3000, 10)
   // Rounds that are long by such requests alone.
-  for (let i = 0; i < 30; i++) loop.spared(400, 1)
+  for (let i = 0; i < 30; i++) loop.exemptRound(400, 1)
   expect(loop.shedder.shed()).toBe(refused)
-  expect(loop.told).toEqual(['begin', `end ${refused}`])
+  expect(loop.notified).toEqual(['begin', `end ${refused}`])
 })
 
 test('a burst is answered, and so are those who come while it is and take half as long', () => {
@@ -203,10 +203,10 @@ test('a burst is answered, and so are those who come while it is and take half a
 
 test('requests that are all answered in any case begin no overload; others do, after them', () => {
   const loop = openLoop()
-  for (let i = 0; i < 30; i++) loop.spared(400, 1)
-  expect(loop.told).toEqual([])
+  for (let i = 0; i < 30; i++) loop.exemptRound(400, 1)
+  expect(loop.notified).toEqual([])
   loop.round(400, 1)
-  expect(loop.told).toEqual(['begin'])
+  expect(loop.notified).toEqual(['begin'])
 })
 
 test('after a pause the last round counts for nothing', () => {

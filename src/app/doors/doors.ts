@@ -64,7 +64,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
   let connectBody: string | undefined
   const overload = {
     refuses: shedder.refuses,
-    spare: shedder.spare,
+    noteExempt: shedder.noteExempt,
     refusal,
     connectBody: () => (connectBody ??= toConnectJson(refusal)),
   }
