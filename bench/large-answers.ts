@@ -11,8 +11,8 @@ const mostBytesOfHead = 2048
 export async function fireLarge(url: string, request: HttpRequest, seconds: number): Promise<number> {
   const text = toRequest(request.method, request.path, request.headers ?? {})
   const endsAt = performance.now() + seconds * 1000
-  const asked = Array.from({ length: connections }, () => askUntil(endsAt, Number(new URL(url).port), text))
-  const counts = await Promise.all(asked)
+  const requests = Array.from({ length: connections }, () => askUntil(endsAt, Number(new URL(url).port), text))
+  const counts = await Promise.all(requests)
   return counts.reduce((sum, count) => sum + count, 0)
 }
 

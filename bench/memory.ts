@@ -17,15 +17,15 @@ export interface MemoryReader {
 
 /** Creates one. */
 export function createMemoryReader(): MemoryReader {
-  const heard: ((memory: Memory) => void)[] = []
+  const waiting: ((memory: Memory) => void)[] = []
   return {
     onLine(line) {
-      if (line.startsWith('{"memory"')) heard.shift()?.((JSON.parse(line) as MemoryLine).memory)
+      if (line.startsWith('{"memory"')) waiting.shift()?.((JSON.parse(line) as MemoryLine).memory)
     },
     async read(server) {
       const { promise, resolve, reject } = Promise.withResolvers<Memory>()
       const timer = setTimeout(() => reject(new Error('the server did not tell its memory')), timeoutMs)
-      heard.push(resolve)
+      waiting.push(resolve)
       server.signal('SIGUSR2')
       return await promise.finally(() => clearTimeout(timer))
     },

@@ -44,7 +44,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
       })
     return count({
       async fire() {
-        for (let asked = 0; asked < startsARound; asked += startsAtOnce) {
+        for (let started = 0; started < startsARound; started += startsAtOnce) {
           const outcomes = await Promise.all(Array.from({ length: startsAtOnce }, start))
           if (outcomes.some(({ outcome }) => outcome !== 'created')) throw new Error('a start was refused')
         }
@@ -76,7 +76,7 @@ export async function compareLists(
     const toSide = (place: StoredJobs, offset: number): Side =>
       count({
         async fire() {
-          for (let asked = 0; asked < listsARound; asked++) {
+          for (let listed = 0; listed < listsARound; listed++) {
             if ((await list(place, offset)).items.length !== 20) throw new Error('the page is not full')
           }
           return listsARound

@@ -45,9 +45,9 @@ export function accountView({ api, signal }: ViewDeps): HTMLElement {
 }
 
 /** A part of the page, filled when its answer has come. */
-function part<Answer>(heading: string, asked: Promise<Answer>, fill: (answer: Answer) => Node[]): HTMLElement {
+function part<Answer>(heading: string, request: Promise<Answer>, fill: (answer: Answer) => Node[]): HTMLElement {
   const body = element('div', { 'aria-busy': 'true' })
-  void asked
+  void request
     .then(
       (answer) => body.replaceChildren(...fill(answer)),
       (error: unknown) => {
@@ -70,8 +70,8 @@ function credits(api: Api, signal: AbortSignal): HTMLElement {
 }
 
 function keys(api: Api, account: AccountRecord, signal: AbortSignal): HTMLElement {
-  const asked = api.get<ListRecord<KeyRecord>>(`/v1/account/keys?limit=${longestList}`, { signal })
-  return part('Keys', asked, ({ data, has_more }) => [
+  const request = api.get<ListRecord<KeyRecord>>(`/v1/account/keys?limit=${longestList}`, { signal })
+  return part('Keys', request, ({ data, has_more }) => [
     keyTable(data, account.key.key_id),
     ...(has_more ? [element('p', { class: 'fine' }, `The newest ${longestList} are shown.`)] : []),
   ])
@@ -123,8 +123,8 @@ function describeState({ revoked_at, expires_at }: KeyRecord): (Node | string)[]
 }
 
 function webhooks(api: Api, signal: AbortSignal): HTMLElement {
-  const asked = api.get<ListRecord<WebhookRecord>>(`/v1/webhooks?limit=${longestList}`, { signal })
-  return part('Webhooks', asked, ({ data }) => {
+  const request = api.get<ListRecord<WebhookRecord>>(`/v1/webhooks?limit=${longestList}`, { signal })
+  return part('Webhooks', request, ({ data }) => {
     if (data.length === 0) {
       const how = element('a', { href: '/docs#/operation/createWebhook' }, 'How to register one')
       return [element('p', {}, 'This account has no webhooks. ', how)]

@@ -11,7 +11,7 @@ export class Balance extends EventTarget {
   wallet: WalletRecord | null = null
   readonly refresh: () => void
   #forbidden = false
-  #asked = 0
+  #turn = 0
 
   constructor(api: Api, signal: AbortSignal) {
     super()
@@ -32,10 +32,10 @@ export class Balance extends EventTarget {
 
   async #load(api: Api, signal: AbortSignal): Promise<void> {
     if (this.#forbidden) return
-    const turn = ++this.#asked
+    const turn = ++this.#turn
     try {
       const wallet = await api.get<WalletRecord>('/v1/wallet', { signal })
-      if (turn !== this.#asked) return
+      if (turn !== this.#turn) return
       this.wallet = wallet
     } catch (error) {
       if (isAbort(error)) return

@@ -54,10 +54,10 @@ export class Catalog {
   detail(id: string): Promise<ModelDetailRecord> {
     const known = this.#details.get(id)
     if (known) return known
-    const asked = this.#api.get<ModelDetailRecord>(`/v1/models/${encodeURIComponent(id).replaceAll('%2F', '/')}`)
-    this.#details.set(id, asked)
-    asked.catch(() => this.#details.delete(id))
-    return asked
+    const request = this.#api.get<ModelDetailRecord>(`/v1/models/${encodeURIComponent(id).replaceAll('%2F', '/')}`)
+    this.#details.set(id, request)
+    request.catch(() => this.#details.delete(id))
+    return request
   }
 
   /** Models that take the outputs of this model, as their categories say; those of the same product first. */

@@ -48,7 +48,7 @@ function chips(field: ChoiceField, { onChange }: ControlContext): Control {
     const { title = '', sound = null } = field.words[index] ?? {}
     const label = element('label', { class: 'chip', for: radio.id }, title)
     if (sound === null) return label
-    return element('span', { class: 'heard' }, label, soundButton(toLocalUrl(sound, location.origin), title))
+    return element('span', { class: 'with-sound' }, label, soundButton(toLocalUrl(sound, location.origin), title))
   }
   function explain(index: number): void {
     words.textContent = field.words[index]?.details ?? ''

@@ -70,13 +70,13 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
     readPage(api, filter, { limit, from }, signal)
   /** Shows so many more, if there are. */
   async function load(wanted: number): Promise<void> {
-    const asked = turn
+    const ownTurn = turn
     more.disabled = true
     const goal = tiles.size + wanted
     try {
       for (let pages = 0; ; pages += 1) {
         const page = await list(isLocal() ? searchPageSize : Math.min(wanted, searchPageSize), offset)
-        if (asked !== turn) return
+        if (ownTurn !== turn) return
         offset += page.data.length
         for (const job of page.data.filter(matches)) show(job)
         const last = page.data.at(-1)
@@ -116,12 +116,12 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   }
   /** Looks at the newest page, and at those that still run elsewhere. */
   async function refresh(): Promise<void> {
-    const asked = turn
+    const ownTurn = turn
     if (document.visibilityState === 'hidden' || grid.hasAttribute('aria-busy') || more.disabled) return
     // What is loaded meanwhile may be newer than the answer.
     const before = [...tiles.values()].map(({ job }) => job)
     const page = await list(pageSize, 0).catch(() => null)
-    if (!page || asked !== turn) return
+    if (!page || ownTurn !== turn) return
     const seen = new Set(page.data.map(({ job_id }) => job_id))
     const fresh = page.data.filter((job) => !tiles.has(job.job_id) && matches(job))
     // Older ones than what is shown come with their page.

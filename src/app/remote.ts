@@ -42,7 +42,7 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
       const [key] = (await openStore().signingKeys('asset')).slice(-1)
       return key ? config.publicUrl + toSubmissionPath(submission, key.secret) : null
     },
-    heardOf: (jobId, n) => openStore().foundSubmission(jobId, n),
+    findKnownId: (jobId, n) => openStore().foundSubmission(jobId, n),
     adopt: (found) => openStore().adoptSubmission(found),
     isTaken: (provider, upstreamId, jobId) => openStore().isUpstreamTaken(provider, upstreamId, jobId),
   })

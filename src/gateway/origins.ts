@@ -47,11 +47,11 @@ export function allowOrigins(app: FastifyInstance, origins: Origins): void {
   const allowsAll = origins.has('*')
   app.addHook('onRequest', (request, reply, done) => {
     if (!allowsAll) reply.header('vary', 'Origin')
-    const { origin, 'access-control-request-method': asked } = request.headers
+    const { origin, 'access-control-request-method': requestedMethod } = request.headers
     if (origin === undefined || !(allowsAll || origins.has(origin))) return done()
     reply.header('access-control-allow-origin', allowsAll ? '*' : origin)
     reply.header('access-control-expose-headers', exposedHeaders)
-    if (request.method !== 'OPTIONS' || asked === undefined) return done()
+    if (request.method !== 'OPTIONS' || requestedMethod === undefined) return done()
     reply
       .code(204)
       .header('access-control-allow-methods', allowedMethods)

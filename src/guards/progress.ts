@@ -18,10 +18,10 @@ export async function* boundWaiting<Piece>(
   let bytes = 0
   try {
     while (true) {
-      const askedAt = performance.now()
+      const waitBeganMs = performance.now()
       const { value, done } = await within(source.next(), leftMs, () => tooSlow(windowMs))
       if (done) return
-      leftMs -= performance.now() - askedAt
+      leftMs -= performance.now() - waitBeganMs
       bytes += measure(value)
       if (bytes >= leastProgressBytes) {
         bytes = 0

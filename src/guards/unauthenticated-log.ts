@@ -19,25 +19,25 @@ export type UnauthenticatedLog = (
  * @param linesPerSecond lines logged in full each second; the rest is summed up in one line at its end, by error code
  */
 export function createUnauthenticatedLog(log: LineLog, linesPerSecond: number): UnauthenticatedLog {
-  let told = 0
-  let untold = new Map<string, number>()
+  let logged = 0
+  let unlogged = new Map<string, number>()
   let window: NodeJS.Timeout | undefined
 
   function close(): void {
     window = undefined
-    told = 0
-    if (untold.size === 0) return
-    const codes = Object.fromEntries(untold)
-    const refused = [...untold.values()].reduce((sum, count) => sum + count, 0)
-    untold = new Map()
+    logged = 0
+    if (unlogged.size === 0) return
+    const codes = Object.fromEntries(unlogged)
+    const refused = [...unlogged.values()].reduce((sum, count) => sum + count, 0)
+    unlogged = new Map()
     log.info({ refused, codes }, 'more refusals of callers without a valid key')
   }
 
   return (line, message) => {
     window ??= setTimeout(close, windowMs).unref()
-    if (told < linesPerSecond) {
-      told += 1
+    if (logged < linesPerSecond) {
+      logged += 1
       log.info(line, message)
-    } else untold.set(line.code, (untold.get(line.code) ?? 0) + 1)
+    } else unlogged.set(line.code, (unlogged.get(line.code) ?? 0) + 1)
   }
 }

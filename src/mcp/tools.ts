@@ -45,7 +45,7 @@ export interface ToolDeps {
   readonly signal?: AbortSignal
   /** Pauses between attempts of a start. */
   readonly pausesMs: readonly number[]
-  /** Told what is a defect of this program. */
+  /** Called with each error that is a defect of this program. */
   readonly report: (error: unknown) => void
 }
 

@@ -17,7 +17,7 @@ export interface PublicClient {
     options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
   ): Promise<Dispatcher.ResponseData>
   /** Listens to a WebSocket, on a connection of its own. */
-  listen(url: URL, asked: ListenRequest): Listener
+  listen(url: URL, request: ListenRequest): Listener
   /** Aborts running requests and closes every connection. */
   destroy(): Promise<void>
 }
@@ -38,12 +38,12 @@ export function createPublicClient(options: PublicClientOptions): PublicClient {
   const use = (): ReturnType<typeof open> => (latest = open())
 
   return {
-    async request(url, asked) {
+    async request(url, options) {
       const { request, agent } = await use()
-      return request(url, { ...asked, dispatcher: agent })
+      return request(url, { ...options, dispatcher: agent })
     },
-    listen: (url, asked) =>
-      listen(url, asked, async (onConnect) => {
+    listen: (url, request) =>
+      listen(url, request, async (onConnect) => {
         const { WebSocket, createAgent } = await use()
         return { WebSocket, agent: createAgent({ onConnect, maxMessageBytes }) }
       }),

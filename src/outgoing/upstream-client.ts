@@ -42,7 +42,7 @@ export interface UpstreamClient {
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>
   /** Listens to a WebSocket at the provider's own origin; redirects are not followed. Never throws. */
-  listen(url: string, asked: Omit<ListenRequest, 'headers'>): Listener
+  listen(url: string, request: Omit<ListenRequest, 'headers'>): Listener
   close(): Promise<void>
 }
 
@@ -87,42 +87,42 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   })
   const publicClient = openPublic({ ...shared, allowed: onlyPublic })
 
-  async function follow(asked: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
-    let url = parseUrl(asked.url)
+  async function follow(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    let url = parseUrl(request.url)
     for (let followed = 0; ; followed++) {
       const isOwnOrigin = url.origin === base.origin
       const key = getsCredentials(url, base, domain) ? credentials : {}
-      const answer = await send(isOwnOrigin ? ownClient : publicClient, url, asked, key, signal)
+      const answer = await send(isOwnOrigin ? ownClient : publicClient, url, request, key, signal)
       const { location } = answer.headers
-      if (asked.method !== 'GET' || !redirects.has(answer.status) || location === undefined) return answer
+      if (request.method !== 'GET' || !redirects.has(answer.status) || location === undefined) return answer
       if (followed === maxRedirects) throw new NoAnswer(`it redirects more than ${maxRedirects} times`, true)
       url = parseUrl(location, url)
     }
   }
 
   return {
-    async request(asked) {
+    async request(request) {
       const abort = new AbortController()
       const end = (): void => abort.abort()
-      const timer = setTimeout(end, asked.timeoutMs)
-      asked.signal?.addEventListener('abort', end)
-      if (asked.signal?.aborted) end()
+      const timer = setTimeout(end, request.timeoutMs)
+      request.signal?.addEventListener('abort', end)
+      if (request.signal?.aborted) end()
       try {
-        return await follow(asked, abort.signal)
+        return await follow(request, abort.signal)
       } catch (error) {
         if (error instanceof NoAnswer) throw error
         if (!abort.signal.aborted) throw explain(error)
-        throw new NoAnswer(asked.signal?.aborted ? 'the request was given up' : inTime(asked.timeoutMs), true)
+        throw new NoAnswer(request.signal?.aborted ? 'the request was given up' : inTime(request.timeoutMs), true)
       } finally {
         clearTimeout(timer)
-        asked.signal?.removeEventListener('abort', end)
+        request.signal?.removeEventListener('abort', end)
       }
     },
-    listen(url, asked) {
+    listen(url, request) {
       // Whatever the URL says, it goes to our provider.
       const { pathname, search } = new URL(url)
       const target = Object.assign(new URL(base), { pathname, search })
-      return ownClient.listen(target, { ...asked, headers: { 'user-agent': userAgent, ...credentials } })
+      return ownClient.listen(target, { ...request, headers: { 'user-agent': userAgent, ...credentials } })
     },
     async close() {
       await Promise.all([ownClient.destroy(), publicClient.destroy()])

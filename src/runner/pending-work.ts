@@ -1,5 +1,5 @@
-// Asks other servers about jobs without a run: for the outcome of unknown runs, and to cancel runs whose jobs have
-// ended. Asked again with growing pauses until they have answered; question-slots.ts has how many at once.
+// Asks other servers about jobs without a run: for the outcome of unknown runs, and to cancel runs whose jobs have ended. Repeats a
+// question with growing pauses until the server has answered; question-slots.ts bounds the questions at once.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Catalog } from '../catalog/model.ts'
@@ -31,7 +31,7 @@ export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void>
   const { store, catalog, log, random } = deps
   const slots = createQuestionSlots()
   const stopping = new AbortController()
-  const asked = new Set<Promise<void>>()
+  const underWay = new Set<Promise<void>>()
 
   /** @param onLate called if the answer takes long, so that others may be asked */
   async function perform(pending: PendingWork, onLate: () => void): Promise<void> {
@@ -65,10 +65,10 @@ export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void>
       const asking = perform(pending, lookAgain)
         .catch(report)
         .then(() => {
-          asked.delete(asking)
+          underWay.delete(asking)
           lookAgain()
         })
-      asked.add(asking)
+      underWay.add(asking)
     }
   }
 
@@ -81,7 +81,7 @@ export function startPendingWork(deps: PendingWorkDeps): { stop(): Promise<void>
       stopLooking()
       stopping.abort()
       await looking.settled()
-      await Promise.all(asked)
+      await Promise.all(underWay)
     },
   }
 }

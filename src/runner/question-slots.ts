@@ -20,18 +20,18 @@ export interface QuestionSlots {
 
 /** Creates the slots. */
 export function createQuestionSlots(): QuestionSlots {
-  // How many questions each is asked now.
-  const asked = new Map<string, number>()
+  // Open questions to each.
+  const openQuestions = new Map<string, number>()
   // Those whose last question waited.
   const slow = new Set<string>()
   let taken = 0
   return {
     free: () => mostAtOnce - taken,
     begin(whom, onLate) {
-      const before = asked.get(whom) ?? 0
+      const before = openQuestions.get(whom) ?? 0
       let hasSlot = !slow.has(whom)
       if (!hasSlot && before > 0) return null
-      asked.set(whom, before + 1)
+      openQuestions.set(whom, before + 1)
       if (hasSlot) taken += 1
       let isLate = false
       const leave = (): void => {
@@ -47,9 +47,9 @@ export function createQuestionSlots(): QuestionSlots {
       return () => {
         clearTimeout(timer)
         leave()
-        const left = (asked.get(whom) ?? 1) - 1
-        if (left === 0) asked.delete(whom)
-        else asked.set(whom, left)
+        const left = (openQuestions.get(whom) ?? 1) - 1
+        if (left === 0) openQuestions.delete(whom)
+        else openQuestions.set(whom, left)
         if (!isLate) slow.delete(whom)
       }
     },

@@ -66,12 +66,12 @@ export function startRunner(deps: RunnerDeps): Runner {
 
   async function beat(): Promise<void> {
     if (current.size === 0) return
-    const asked = new Map(current)
-    const beats = [...asked.values()].map((run) => run.takeNotification())
+    const beating = new Map(current)
+    const beats = [...beating.values()].map((run) => run.takeNotification())
     const { lost, cancelRequested, deadlinePassed } = await store.heartbeat(beats, leaseMs)
-    for (const jobId of lost) asked.get(jobId)?.stop('lost')
-    for (const jobId of cancelRequested) asked.get(jobId)?.stop('canceled')
-    for (const jobId of deadlinePassed) asked.get(jobId)?.stop('deadline')
+    for (const jobId of lost) beating.get(jobId)?.stop('lost')
+    for (const jobId of cancelRequested) beating.get(jobId)?.stop('canceled')
+    for (const jobId of deadlinePassed) beating.get(jobId)?.stop('deadline')
   }
 
   /** Cancels by this process need not wait for a heartbeat. */

@@ -11,18 +11,18 @@ const jitter = 0.2
  * What becomes of a delivery after its `attempt`th attempt.
  * @param maxAttempts the delivery is given up after this many
  * @param random 0 … 1
- * @param askedMs the wait that the endpoint asked for: it lengthens ours, up to the longest
+ * @param requestedMs the wait that the endpoint asked for: it lengthens ours, up to the longest
  */
 export function planDelivery(
   attempt: number,
   maxAttempts: number,
   result: AttemptResult,
   random: number,
-  askedMs: number | null = null,
+  requestedMs: number | null = null,
 ): DeliveryNext {
   if (result.error === null) return { status: 'delivered' }
   if (attempt >= maxAttempts) return { status: 'failed' }
   const delayMs = Math.min(firstDelayMs * delayFactor ** (attempt - 1), longestDelayMs)
-  const leastMs = Math.min(Math.max(delayMs, askedMs ?? 0), longestDelayMs)
+  const leastMs = Math.min(Math.max(delayMs, requestedMs ?? 0), longestDelayMs)
   return { status: 'pending', waitMs: Math.round(leastMs * (1 + jitter * random)) }
 }

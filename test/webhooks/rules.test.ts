@@ -19,12 +19,13 @@ describe('a delivery', () => {
   })
 
   test('P198 is not tried again before the endpoint wants it, up to the longest wait', () => {
-    const asked = (askedMs: number | null, attempt = 1) => planDelivery(attempt, maxAttempts, refused, 0, askedMs)
-    expect(asked(120_000)).toEqual({ status: 'pending', waitMs: 120_000 })
-    expect(asked(1000)).toEqual({ status: 'pending', waitMs: 5000 })
-    expect(asked(1e12)).toEqual({ status: 'pending', waitMs: 14_400_000 })
-    expect(asked(0, 3)).toEqual({ status: 'pending', waitMs: 80_000 })
-    expect(asked(120_000, maxAttempts)).toEqual({ status: 'failed' })
+    const requested = (requestedMs: number | null, attempt = 1) =>
+      planDelivery(attempt, maxAttempts, refused, 0, requestedMs)
+    expect(requested(120_000)).toEqual({ status: 'pending', waitMs: 120_000 })
+    expect(requested(1000)).toEqual({ status: 'pending', waitMs: 5000 })
+    expect(requested(1e12)).toEqual({ status: 'pending', waitMs: 14_400_000 })
+    expect(requested(0, 3)).toEqual({ status: 'pending', waitMs: 80_000 })
+    expect(requested(120_000, maxAttempts)).toEqual({ status: 'failed' })
   })
 
   test('that went well is delivered, also at the last attempt', () => {

@@ -27,7 +27,7 @@ export interface DoorDeps extends PublicDeps {
   readonly metrics: Metrics
   readonly unready: Health['unready']
   readonly grace: Grace
-  /** Told the address under which clients reach the HTTP port, before any request comes. */
+  /** Called with the address under which clients reach the HTTP port, before the first request. */
   readonly onPublicUrl: (url: string) => void
 }
 

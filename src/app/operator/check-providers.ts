@@ -18,7 +18,7 @@ export interface ProviderReport extends ProviderCheck {
   }[]
 }
 
-const unasked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
+const unchecked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
 
 /**
  * Asks all providers at once; each has `timeoutMs` to answer, and what does not answer is reported like everything else.
@@ -36,7 +36,7 @@ export async function checkProviders(config: Config, timeoutMs: number): Promise
   ]
   const askProvider = async (name: string, provider: JsonObject): Promise<readonly [string, ProviderCheck]> => [
     name,
-    (await findEngine(provider['kind'])?.checkProvider?.(provider, timeoutMs)) ?? unasked,
+    (await findEngine(provider['kind'])?.checkProvider?.(provider, timeoutMs)) ?? unchecked,
   ]
   try {
     const models = readModels(config.catalog, engines).filter((model) => listProviders(model).length > 0)
@@ -49,7 +49,7 @@ export async function checkProviders(config: Config, timeoutMs: number): Promise
     return providers.map(([name, provider]) => ({
       name,
       kind: String(provider['kind']),
-      ...(checks.get(name) ?? unasked),
+      ...(checks.get(name) ?? unchecked),
       models: reasons
         .filter(([model]) => listProviders(model).includes(name))
         .map(([model, reason]) => ({ id: model.id, waits_for: reason ?? findBroken(listProviders(model), checks) })),

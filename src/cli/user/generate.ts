@@ -71,7 +71,7 @@ async function runGenerate(
   const { again: signal } = interrupts
   let sent = false
   const onQuote = ({ credits }: Quote): void => {
-    if (interrupts.asked()) throw new StartupError('Nothing was started.')
+    if (interrupts.requested()) throw new StartupError('Nothing was started.')
     say(`${countCredits(credits)}\n`, process.stderr)
     sent = true
   }

@@ -5,11 +5,11 @@ const sameWishMs = 1000
 
 /** The wishes of who presses Ctrl-C, until this is disposed of. */
 export interface Interrupts extends Disposable {
-  /** Whether it was pressed. */
-  asked(): boolean
-  /** Told once, when it is pressed or if it was. */
+  /** Whether Ctrl-C was pressed. */
+  requested(): boolean
+  /** Calls `listener` once: when Ctrl-C is pressed, or soon if it was pressed before. */
   onFirst(listener: () => void): void
-  /** Aborted when it is pressed again. */
+  /** Aborted when Ctrl-C is pressed again. */
   readonly again: AbortSignal
 }
 
@@ -26,7 +26,7 @@ export function watchInterrupts(): Interrupts {
   }
   process.on('SIGINT', interrupt)
   return {
-    asked: () => firstAt !== null,
+    requested: () => firstAt !== null,
     onFirst: (listener) => void first.promise.then(listener),
     again: again.signal,
     [Symbol.dispose]: () => void process.off('SIGINT', interrupt),

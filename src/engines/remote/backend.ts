@@ -53,7 +53,7 @@ export interface SubmissionNote {
   /** When the job was first submitted, in milliseconds since 1970. */
   readonly sinceMs: number
   /** The id that the provider sent to our callback. */
-  readonly heardId: string | null
+  readonly knownId: string | null
 }
 
 /** The data for the body of a submission. */

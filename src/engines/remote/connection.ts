@@ -139,7 +139,7 @@ export interface Connection {
   /** Makes any other request; any status but 2xx and `also` is no verdict. @throws NoVerdict */
   ask(question: Question, options?: QuestionOptions): Promise<Answer>
   /** Listens to a WebSocket below the base URL. Never throws; it may end at any time. */
-  listen(at: string, asked: Omit<ListenRequest, 'headers'>): Listener
+  listen(at: string, request: Omit<ListenRequest, 'headers'>): Listener
   /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
   quote(words: unknown): string
   /** Tells the operator what the provider leaves out of a request, or why its answer could not be read. */
@@ -172,9 +172,9 @@ export function createConnection(deps: ConnectionDeps): Connection {
   const toUrl = (at: string): string => (/^https?:\/\//.test(at) ? at : base + at)
 
   async function exchange(question: Question, timeoutMs: number, large = false): Promise<Answer> {
-    const { at, ...asked } = question
+    const { at, ...request } = question
     const answer = await client.request({
-      ...asked,
+      ...request,
       url: toUrl(at),
       timeoutMs,
       maxBytes: large ? maxBytes : Math.min(maxBytes, smallAnswerBytes),
@@ -196,7 +196,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     credentials: deps.credentials,
     toUrl,
     quote,
-    listen: (at, asked) => client.listen(toUrl(at), asked),
+    listen: (at, request) => client.listen(toUrl(at), request),
     warn(warnings) {
       for (const warning of warnings) deps.onWarning?.(quote(warning))
     },
@@ -274,8 +274,8 @@ export function toReason(json: JsonValue, { quote }: Pick<Connection, 'quote'>):
 /** How long a provider asks to wait: Retry-After in seconds or as a date, or the body's hint. */
 function findWait({ headers, json }: Answer): number | null {
   const hint = isObject(json) ? Number(json['retry_after'] ?? Number.NaN) * 1000 : Number.NaN
-  const asked = readRetryAfter(headers) ?? Number.NaN
-  const waits = [asked, hint].filter((ms) => Number.isFinite(ms) && ms >= 0)
+  const requested = readRetryAfter(headers) ?? Number.NaN
+  const waits = [requested, hint].filter((ms) => Number.isFinite(ms) && ms >= 0)
   return waits.length === 0 ? null : Math.max(...waits)
 }
 

@@ -7,7 +7,7 @@ import { toNoVerdict } from './connection.ts'
 /** The submissions of all jobs, as the store knows them. */
 export interface SubmissionMemory {
   /** The id of a submission whose answer was lost: from the provider's callback, or found before; null if it is unknown. */
-  readonly heardOf: (jobId: string, n: number) => Promise<string | null>
+  readonly findKnownId: (jobId: string, n: number) => Promise<string | null>
   /** Whether another job was submitted under this id. */
   readonly isTaken: (provider: string, upstreamId: string, jobId: string) => Promise<boolean>
   /** Makes an id the job's; false if another job was faster. */
@@ -31,8 +31,8 @@ export async function findSubmission(
 ): Promise<SearchedSubmission> {
   const { provider } = place.connection
   try {
-    const heardId = await deps.heardOf(jobId, n)
-    const found = await backend.find(place, { key, sinceMs: since ?? deps.nowMs(), heardId })
+    const knownId = await deps.findKnownId(jobId, n)
+    const found = await backend.find(place, { key, sinceMs: since ?? deps.nowMs(), knownId })
     if (found === 'absent') return { ref: found, isContested: false, words: '' }
     const free: UpstreamRef[] = []
     for (const ref of found)

@@ -223,7 +223,7 @@ class RemoteRun {
     // Its answer is no longer awaited, so other jobs may adopt what they find.
     if (lost === '') await this.#save(this.#note, 'unknown')
     const contestEndsMs = this.#deps.nowMs() + longestContestMs
-    for (let asked = 1; ; asked++) {
+    for (let questions = 1; ; questions++) {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#deps)
       if (found.ref === 'absent') {
         await this.#save({ ...this.#note, state: 'idle' }, 'refused')
@@ -236,9 +236,9 @@ class RemoteRun {
       this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
       // What costs nothing needs no review: it is waited for, and then ended there.
       if (free && this.#leftMs() <= 0) throw this.#timedOut()
-      const asksAgain = asked < mostQuestions || (found.isContested && this.#deps.nowMs() < contestEndsMs)
+      const asksAgain = questions < mostQuestions || (found.isContested && this.#deps.nowMs() < contestEndsMs)
       if (!free && (!asksAgain || this.#leftMs() <= 0)) throw new OutcomeUnknown(this.#trouble)
-      await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
+      await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** questions)))
     }
   }
 

@@ -230,9 +230,9 @@ function createConnector(deps: RemoteEngineDeps): Connector {
     },
     async check(provider, timeoutMs) {
       const { greeting } = findBackend(provider.kind)
-      const asked = typeof greeting === 'function' ? greeting(provider) : greeting
+      const question = typeof greeting === 'function' ? greeting(provider) : greeting
       const { reason } = keyOf(provider)
-      return checkProvider(open(provider, findBackend(provider.kind)), asked, {
+      return checkProvider(open(provider, findBackend(provider.kind)), question, {
         key: provider.token_env === undefined ? 'none' : reason === null ? 'unknown' : 'missing',
         reason,
         timeoutMs,

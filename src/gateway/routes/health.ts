@@ -14,12 +14,12 @@ const usuallyKeptMs = 1000
 
 /** Turns a check into `unready`, cached for a second or `keptMs`. */
 export function createReadiness(check: () => Promise<string | null>, keptMs = usuallyKeptMs): Health['unready'] {
-  let askedAt = Number.NEGATIVE_INFINITY
+  let checkedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<string | null> = Promise.resolve(null)
   return () => {
     const now = performance.now()
-    if (now - askedAt < keptMs) return answer
-    askedAt = now
+    if (now - checkedAt < keptMs) return answer
+    checkedAt = now
     return (answer = check())
   }
 }

@@ -130,10 +130,10 @@ function readNewList(request: FastifyRequest) {
   return { grouped, query, message: create(ListModelsRequestSchema, query) }
 }
 
-function toPageJson(page: ListModelsResponse, asked: { limit: number; offset: number }): Buffer {
+function toPageJson(page: ListModelsResponse, request: { limit: number; offset: number }): Buffer {
   const known = pageJson.get(page)
   if (known) return known
-  const { data, ...envelope } = toList(page.models.map(toModelJson), page.total, asked)
+  const { data, ...envelope } = toList(page.models.map(toModelJson), page.total, request)
   const made = Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":[${data.join(',')}]}`)
   pageJson.set(page, made)
   return made

@@ -14,7 +14,7 @@ export interface KeyUses {
 
 /** Creates the notes. A use that cannot be written is lost; a later one is written a minute after it. */
 export function createKeyUses(store: Pick<Store, 'recordKeyUses'>): KeyUses {
-  // Asked only while the record of a key is older than a minute.
+  // When each key was last used. Read only while the use in the record of the key is older than a minute.
   const noted = new Map<string, number>()
   let unwritten: KeyUse[] = []
   let timer: NodeJS.Timeout | undefined

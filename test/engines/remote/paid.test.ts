@@ -197,11 +197,14 @@ describe('fal', () => {
     expect(run.records.at(-1)?.cost).toEqual({ text: '1 units', amount: 1, currency: null })
   })
 
-  test('what its webhook heard resolves an unknown outcome', async () => {
+  test('an id from the webhook resolves an unknown outcome', async () => {
     const fake = createFakeFal()
     await using served = await serveFake(fake, failing(/^POST/, 'cut after'))
-    const heard = { heardOf: async () => fake.queue[0]?.id ?? null, webhookOf: async () => 'https://media.test/hook/1' }
-    await using engine = openRemote('fal', secrets, heard)
+    const known = {
+      findKnownId: async () => fake.queue[0]?.id ?? null,
+      webhookOf: async () => 'https://media.test/hook/1',
+    }
+    await using engine = openRemote('fal', secrets, known)
     await using run = await startKeptRun()
     expect(await outcomeOf(engine.run(falSpec(served.origin), run))).toHaveProperty('files')
     expect(fake.queue).toMatchObject([{ webhook: 'https://media.test/hook/1' }])

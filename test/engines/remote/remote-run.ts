@@ -54,7 +54,7 @@ export function createTestRemotes(
     throttle: noThrottle,
     maxAnswerBytes: 1_000_000,
     webhookOf: async () => null,
-    heardOf: async () => null,
+    findKnownId: async () => null,
     isTaken: async () => false,
     adopt: async () => true,
     ...deps,

@@ -27,8 +27,8 @@ export const comfyui: Backend = {
   prepare,
   toKey: (_body, uuid) => uuid,
   async submit({ connection, body, key, timeoutMs }) {
-    const asked = { method: 'POST', at: '/prompt', ...toJsonBody(body) } as const
-    const { json } = await connection.submit(asked, { timeoutMs, reason: findReason })
+    const question = { method: 'POST', at: '/prompt', ...toJsonBody(body) } as const
+    const { json } = await connection.submit(question, { timeoutMs, reason: findReason })
     if (!isObject(json) || json['prompt_id'] !== key)
       throw new Unknown(`${connection.provider} answered without the id of the run${toReason(json, connection)}`)
     return { id: key }
@@ -55,8 +55,8 @@ export const comfyui: Backend = {
 
 /** A server says nothing of a node that it lacks. What cannot be asked counts as there. */
 async function hasNode(connection: Connection, type: string): Promise<boolean> {
-  const asked = { method: 'GET', at: `/object_info/${encodeURIComponent(type)}` } as const
-  const { json } = await connection.ask(asked, { also: [403, 404, 405] })
+  const question = { method: 'GET', at: `/object_info/${encodeURIComponent(type)}` } as const
+  const { json } = await connection.ask(question, { also: [403, 404, 405] })
   return !isObject(json) || Object.keys(json).length > 0
 }
 

@@ -25,8 +25,8 @@ export const fal: Backend = {
   toKey: (_body, uuid) => uuid,
   async submit({ connection, spec, body, timeoutMs, webhook }) {
     const query = webhook === null ? '' : `?fal_webhook=${encodeURIComponent(webhook)}`
-    const asked = { method: 'POST', at: `/${String(spec['model'])}${query}`, ...toJsonBody(body) } as const
-    const { json } = await connection.submit(asked, { timeoutMs })
+    const question = { method: 'POST', at: `/${String(spec['model'])}${query}`, ...toJsonBody(body) } as const
+    const { json } = await connection.submit(question, { timeoutMs })
     const answer = isObject(json) ? json : {}
     const built = toRef({ connection, spec }, readId(json, connection, 'request_id'))
     // The path of a request is not always that of its model, so the URLs of the answer are used.
@@ -45,10 +45,10 @@ export const fal: Backend = {
     if (error) return { state: 'failed', message: connection.quote(error) }
     return readResult(connection, ref)
   },
-  find: async (place, { heardId }) => (heardId === null ? [] : [toRef(place, heardId)]),
+  find: async (place, { knownId }) => (knownId === null ? [] : [toRef(place, knownId)]),
   async cancel({ connection }, ref) {
-    const asked = { method: 'PUT', at: String(ref['cancel']) } as const
-    const { status, json } = await connection.ask(asked, { also: [400, 404, 409] })
+    const question = { method: 'PUT', at: String(ref['cancel']) } as const
+    const { status, json } = await connection.ask(question, { also: [400, 404, 409] })
     const said = isObject(json) ? json['status'] : null
     if (said === 'ALREADY_COMPLETED') return 'succeeded'
     return status >= 400 || said === 'NOT_FOUND' ? 'unknown' : 'canceled'

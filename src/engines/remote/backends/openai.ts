@@ -82,8 +82,8 @@ async function toForm(preparation: Preparation): Promise<FormPart[]> {
 
 async function send({ connection, spec, body, timeoutMs, signal }: Submission): Promise<Answer> {
   const at = paths[spec['task'] as keyof typeof paths]
-  const asked = { method: 'POST', at, ...toBody(body), ...(signal && { signal }) } as const
-  return connection.submit(asked, { timeoutMs, large: spec['task'] !== 'video' })
+  const question = { method: 'POST', at, ...toBody(body), ...(signal && { signal }) } as const
+  return connection.submit(question, { timeoutMs, large: spec['task'] !== 'video' })
 }
 
 function toBody(body: UpstreamBody): { body: string | Uint8Array; headers: Record<string, string> } {

@@ -47,8 +47,8 @@ export const replicate: Backend = {
     const { json } = await connection.ask({ method: 'GET', at: toPath(ref) }, { large: true })
     return toVerdict(json, connection.quote)
   },
-  async find({ connection }, { key, sinceMs, heardId }) {
-    if (heardId !== null) return [{ id: heardId }]
+  async find({ connection }, { key, sinceMs, knownId }) {
+    if (knownId !== null) return [{ id: knownId }]
     const after = new Date(sinceMs - clockMs).toISOString()
     const found: UpstreamRef[] = []
     let at: string | null = `/predictions?created_after=${encodeURIComponent(after)}`

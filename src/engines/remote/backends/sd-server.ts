@@ -28,8 +28,8 @@ export const sdServer: Backend = {
   },
   find: async () => 'absent',
   async cancel({ connection }, ref) {
-    const asked = { method: 'POST', at: `${toPath(ref)}/cancel` } as const
-    const { status } = await connection.ask(asked, { also: [400, 404, 409, 410] })
+    const question = { method: 'POST', at: `${toPath(ref)}/cancel` } as const
+    const { status } = await connection.ask(question, { also: [400, 404, 409, 410] })
     return status >= 400 ? 'unknown' : 'canceled'
   },
   greeting: { at: '/sdcpp/v1/capabilities' },
