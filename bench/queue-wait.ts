@@ -15,7 +15,7 @@ const settleMs = 2000
 const othersJobs = 100_000
 const beginTimeoutMs = 10_000
 const idle: NullModel = { id: 'bench/null/idle', concurrency: 4 }
-// The usual number of places of a machine with two processors, and runs that last: one of them ends every 5 ms or so.
+// The usual number of slots of a machine with two processors, and runs that last: one of them ends every 5 ms or so.
 const busy: NullModel = { id: 'bench/null/busy', concurrency: 4, delayMs: 20 }
 
 /** Runs the benchmark. */

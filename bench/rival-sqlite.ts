@@ -8,7 +8,7 @@ const ledger = openRivalLedger(`${process.argv[2]}/rival.db`, rivalAccount)
 let open = 0
 let running = 0
 
-/** Takes jobs while there are places; a start and every end call it. Requests come in between. */
+/** Takes jobs while there are free slots; a start and every end call it. Requests come in between. */
 function work(): void {
   while (running < runsAtOnce) {
     const job = ledger.claim()

@@ -1,4 +1,4 @@
-// Fills a database with jobs by bulk SQL: some of them succeeded, the others queued, every credit and every place accounted for.
+// Fills a database with jobs by bulk SQL: some of them succeeded, the others queued, every credit and every slot accounted for.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { queueCost } from '../src/core/jobs/fair-queue.ts'

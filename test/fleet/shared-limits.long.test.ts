@@ -10,7 +10,7 @@ import { startFleet } from './fleet.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png')).toString('base64')
 const answerMs = 400
-const places = 2
+const slots = 2
 const perMinute = 60
 const jobsEach = 12
 const spacedJobs = 5
@@ -65,14 +65,14 @@ describe.skipIf(!hasPostgres)('two workers', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('share the places and the rate of a provider, and the places of a webhook endpoint', async () => {
+  test('share the slots and the rate of a provider, and the slots of a webhook endpoint', async () => {
     await using provider = await startSlowServer(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }))
     await using spaced = await startSlowServer(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }))
     await using receiver = await startSlowServer('')
     await using fleet = await startFleet({
       MEDIAGEN_DATABASE_URL: await server.createDatabase(),
       MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true',
-      MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT: String(places),
+      MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT: String(slots),
       MEDIAGEN_PUBLIC_URL: 'http://media.example',
       STUDIO_KEY: 'sk-0123456789',
     })
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)('two workers', () => {
     const catalog = join(line.folder, 'remote.yaml')
     const usual = { kind: 'openai', token_env: 'STUDIO_KEY' }
     const providers = {
-      studio: { ...usual, base_url: `${provider.url}/v1`, concurrency: places },
+      studio: { ...usual, base_url: `${provider.url}/v1`, concurrency: slots },
       slow: { ...usual, base_url: `${spaced.url}/v1`, per_minute: perMinute },
     }
     writeFileSync(catalog, JSON.stringify({ providers, models: Object.keys(providers).map(toModel) }))
@@ -99,13 +99,13 @@ describe.skipIf(!hasPostgres)('two workers', () => {
     ])
     expect(jobs.map(({ body }) => body.status)).toEqual(jobs.map(() => 'succeeded'))
 
-    expect([provider.begun.length, provider.most()]).toEqual([jobsEach, places])
+    expect([provider.begun.length, provider.most()]).toEqual([jobsEach, slots])
     expect(spaced.begun).toHaveLength(spacedJobs)
     // Each for itself, two workers would need half of the time.
     const wholeMs = (spaced.begun.at(-1) ?? 0) - (spaced.begun[0] ?? 0)
     expect(wholeMs).toBeGreaterThan((60_000 / perMinute) * (spacedJobs - 1) * 0.8)
     await expect.poll(() => receiver.begun.length).toBe(jobs.length)
-    expect(receiver.most()).toBeLessThanOrEqual(places)
+    expect(receiver.most()).toBeLessThanOrEqual(slots)
     // More than one had a part in the jobs; who sends a webhook is chance.
     const shown = await Promise.all(
       [...workers, ...fleet.workers].map((worker) => fetch(`${worker.httpUrl}/metrics`).then((one) => one.text())),

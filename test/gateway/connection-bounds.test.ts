@@ -124,7 +124,7 @@ test('a process that may open few files takes fewer connections; jobs go on all 
   await expect.poll(() => connections.filter(({ socket }) => socket.destroyed).length).toBeGreaterThanOrEqual(120)
   const open = connections.filter(({ socket }) => !socket.destroyed)
   expect(open.length).toBeGreaterThan(70)
-  // One leaves, and its place does for a whole job.
+  // The slots that these leave are enough for a whole job.
   await hangUp(open.splice(0, 2))
   await expect.poll(async () => (await fetch(`${url}/healthz`)).status).toBe(200)
   const { generate } = openClient(url, key)

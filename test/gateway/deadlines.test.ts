@@ -99,14 +99,14 @@ describe('a cancel', () => {
   })
 })
 
-describe('the place in the queue', () => {
+describe('the position in the queue', () => {
   test('is in every record of a queued job, moves up, and is null once the job is not queued', async () => {
     const payer = await idle.createAccount(100)
     const model = 'test/patient/text-to-image'
     const made: string[] = []
-    for (const place of [1, 2, 3]) {
+    for (const position of [1, 2, 3]) {
       const { body } = await idle.generate(model, { gate: never }, { wait: false, account: payer })
-      expect(body.queue_position).toBe(place)
+      expect(body.queue_position).toBe(position)
       made.push(body.job_id)
     }
     const canceled = await idle.send(`/v1/jobs/${made[0]}/cancel`, { key: payer.key, method: 'POST' })

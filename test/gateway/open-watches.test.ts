@@ -65,7 +65,7 @@ test('MEDIAGEN_MAX_WATCHES_PER_ACCOUNT and MEDIAGEN_MAX_WATCHES: one more is ref
   open[0]?.close()
   await expect.poll(() => countOpen('watches')).toBe(2)
   const again = await watch(one, mine.jobId)
-  expect(again.response.status, 'a place that was given back is free').toBe(200)
+  expect(again.response.status, 'a slot that was given back is free').toBe(200)
   // Ends of jobs end their watches.
   mine.gate.open()
   theirs.gate.open()

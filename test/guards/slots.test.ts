@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createSlots } from '../../src/guards/slots.ts'
 
-test('places are limited per owner and in total, and a returned place is free', () => {
+test('slots are limited per owner and in total, and a returned slot is free', () => {
   const slots = createSlots({ perOwner: 2, inAll: 3 })
   const a = [slots.take('a'), slots.take('a')]
   expect(slots.take('a')).toBe('perOwner')

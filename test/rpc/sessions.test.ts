@@ -1,4 +1,4 @@
-// Connections of the gRPC port over time: a peer that is gone, a trusted proxy, places that are free again.
+// Connections of the gRPC port over time: a peer that is gone, a trusted proxy, slots that are free again.
 import { EventEmitter } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -114,7 +114,7 @@ test('a trusted proxy is bound by no address, by no key and by no number of call
   expect(reasons).toEqual([])
 })
 
-test('a place is free when its connection is closed, and once only', () => {
+test('a slot is free when its connection is closed, and once only', () => {
   const { connect, reasons } = openSessions()
   const first = connect('a')
   connect('a')
@@ -126,7 +126,7 @@ test('a place is free when its connection is closed, and once only', () => {
   expect(reasons).toEqual(['too_many_connections_of_address', 'too_many_connections_of_address'])
 })
 
-test('where all places are taken, the idle connection that came first makes room', () => {
+test('where all slots are taken, the idle connection that came first makes room', () => {
   const { connect, find, sessions, reasons } = openSessions()
   const [busy, keyed, idle] = [connect('a'), connect('b'), connect('c')]
   find(busy).calls = 1

@@ -1,4 +1,4 @@
-// Deadlines, priorities, retention and places in the queue over gRPC, and what an operator sees (P100, P102, P103, P104).
+// Deadlines, priorities, retention and positions in the queue over gRPC, and what an operator sees (P100, P102, P103, P104).
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'

@@ -1,4 +1,4 @@
-// Jobs that wait for strangers' servers take no places: others compute meanwhile, in their turn, and nothing is lost or begun twice.
+// Jobs that wait for servers of others take no slots: others compute meanwhile, in their turn, and nothing is lost or begun twice.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
@@ -39,7 +39,7 @@ test('while jobs of one account wait for slow servers, as many as it may have, t
   const other = await bench.store.createAccount('other', 100)
   const waiting = []
   for (let i = 0; i < 6; i++) waiting.push(await bench.start(10, promptOf('slow', `${slow.url}/${i}`)))
-  // Twice as many as there are places.
+  // Twice as many as there are slots.
   await expect.poll(() => slow.open, soon).toBe(4)
   const job = await bench.start(10, { accountId: other.accountId })
   await expect.poll(() => statusOf(bench, job.jobId), soon).toBe('succeeded')
@@ -76,20 +76,20 @@ test('one claim of several jobs does not take their account beyond its maximum',
   expect(await Promise.all(together.map(({ jobId }) => statusOf(bench, jobId)))).toEqual(['running', 'queued'])
 })
 
-test('of many accounts, what waits beyond the bound takes places: a worker fetches only so much at a time', async () => {
+test('of many accounts, what waits beyond the bound takes slots: a worker fetches only so much at a time', async () => {
   await using slow = await openSilentHost()
   await using bench = await startBench({ run: leaveNothing, slots: 1, concurrency: 100 })
   for (let i = 0; i < 12; i++) {
     const { accountId } = await bench.store.createAccount(`account ${i}`, 100)
     await bench.start(10, { accountId, ...promptOf('slow', `${slow.url}/${i}`) })
   }
-  // Eight for the place, and one more that has it.
+  // Eight for the slot, and one more that has it.
   await expect.poll(() => slow.open, soon).toBe(9)
   const job = await bench.start()
   expect(await statusOf(bench, job.jobId)).toBe('queued')
 })
 
-/** One place, which a run of another account has until `work` is opened; behind it runs that have their files. */
+/** One slot, which a run of another account has until `work` is opened; behind it runs that have their files. */
 async function startBehind(bench: Bench, names: readonly string[], fields = {}) {
   const { promise: everyoneAsked, resolve } = Promise.withResolvers<void>()
   const answers: (() => void)[] = []
@@ -122,7 +122,7 @@ test('runs that have their files and the queue take turns', async () => {
   }
 })
 
-test('a run that has its files and waits for a place can be canceled, and its deadline passes', async () => {
+test('a run that has its files and waits for a slot can be canceled, and its deadline passes', async () => {
   const { begun, run, open } = createGates()
   await using bench = await startBench({ run, slots: 1 })
   const [canceled, late] = await startBehind(bench, ['canceled', 'late'], { expiresInMs: 5000 })

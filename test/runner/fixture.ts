@@ -71,7 +71,7 @@ export interface BenchSettings {
   readonly slots?: number
   /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
   readonly slotsPerAccount?: number
-  readonly sparePlaces?: number
+  readonly spareSlots?: number
   /** Whether runs only wait for another server. */
   readonly waits?: boolean
   /** In place of one that calls `run`; its kind is `told`. */
@@ -160,7 +160,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     slots: {
       slots: settings.slots ?? 8,
       perAccount: settings.slotsPerAccount ?? 8,
-      spare: settings.sparePlaces ?? 0,
+      spare: settings.spareSlots ?? 0,
     },
     worker: 'test',
     leaseMs: 15_000,

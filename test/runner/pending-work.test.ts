@@ -73,7 +73,7 @@ test('a server that does not answer holds up no question to another', async () =
   await expect.poll(() => asking.ended, soon).toEqual(['second done'])
 })
 
-test('as many are asked at once as there are places, and a stop gives back what was not answered', async () => {
+test('as many are asked at once as there are slots, and a stop gives back what was not answered', async () => {
   const slow = Array.from({ length: mostAtOnce - 1 }, (_, n) => owe(`slow ${n}`, 'slow'))
   const quick = Array.from({ length: 20 }, (_, n) => owe(`quick ${n}`, 'quick'))
   const owed = [...slow, ...quick, ...slow]
@@ -86,7 +86,7 @@ test('as many are asked at once as there are places, and a stop gives back what 
   expect(asking.ended.filter((line) => line.endsWith('again'))).toHaveLength(mostAtOnce)
 })
 
-test('providers that do not answer take no places from others, however many they are', async () => {
+test('providers that do not answer take no slots from others, however many they are', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const owed = Array.from({ length: mostAtOnce }, (_, n) => owe(`silent ${n}`, `slow/p${n}`))
   await using asking = startAsking(owed)

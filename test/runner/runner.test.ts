@@ -352,7 +352,7 @@ function createGated() {
   return gated
 }
 
-test('no more jobs run at once than there are places, the oldest first, and all are run in the end', async () => {
+test('no more jobs run at once than there are slots, the oldest first, and all are run in the end', async () => {
   const gated = createGated()
   await using bench = await startBench({ slots: 3, run: gated.run })
   const jobs = await Promise.all(Array.from({ length: 30 }, () => bench.start()))
@@ -379,7 +379,7 @@ test('no more jobs of a model run at once than the model allows', async () => {
   expect(gated.most).toBe(2)
 })
 
-test('a light engine takes no place, one that is not light does, and each model keeps to its concurrency', async () => {
+test('a light engine takes no slot, one that is not light does, and each model keeps to its concurrency', async () => {
   await using light = await startBench({ run: untilAborted, waits: true, slots: 1, concurrency: 3 })
   await using heavy = await startBench({ run: untilAborted, slots: 1, concurrency: 3 })
   for (const [bench, atOnce] of [

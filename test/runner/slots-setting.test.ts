@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { awaitFile, startTestApp } from '../test-app.ts'
 
 test('MEDIAGEN_PLACES: a worker runs this many jobs at the same time, and the next one waits in the queue', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mediagen-places-'))
+  const folder = await mkdtemp(join(tmpdir(), 'mediagen-slots-'))
   try {
     await using app = await startTestApp({
       MEDIAGEN_PLACES: '1',

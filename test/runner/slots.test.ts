@@ -39,9 +39,9 @@ async function createQueue(bench: Bench) {
   }
 }
 
-test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of another one still begins at once', async () => {
+test('MEDIAGEN_SPARE_PROCESSES: one account may have every slot, and the job of another one still begins at once', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, sparePlaces: 1 })
+  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, spareSlots: 1 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -54,9 +54,9 @@ test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of
   await expect.poll(gates.running, soon).toEqual(['a3', 'a4', 'b1', 'c1'])
 })
 
-test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others until an account is down to its share', async () => {
+test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: slots that become free go to others until an account is down to its share', async () => {
   const gates = createGates()
-  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, sparePlaces: 0 })
+  await using bench = await startBench({ run: gates.run, slots: 4, slotsPerAccount: 2, spareSlots: 0 })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8'])
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -78,7 +78,7 @@ test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others unti
 })
 
 test('runs that have fetched their files get no more than the share, either', async () => {
-  await using full = await startFull(4, { slots: 2, sparePlaces: 1 })
+  await using full = await startFull(4, { slots: 2, spareSlots: 1 })
   const { gates, queue, first, second } = full
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
@@ -90,8 +90,8 @@ test('runs that have fetched their files get no more than the share, either', as
   await expect.poll(gates.running, soon).toEqual([expect.stringMatching(/^a/), 'b2'])
 })
 
-test('a spare place that becomes free while the queue is asked is offered to the queue first', async () => {
-  await using full = await startFull(3, { slots: 2, sparePlaces: 1 })
+test('a spare slot that becomes free while the queue is asked is offered to the queue first', async () => {
+  await using full = await startFull(3, { slots: 2, spareSlots: 1 })
   const { gates, queue, first, second, pause } = full
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
@@ -107,7 +107,7 @@ test('a spare place that becomes free while the queue is asked is offered to the
   await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3'].filter((name) => name !== first))
 })
 
-test('so is a place that becomes free while the queue, which is empty, is asked about another one', async () => {
+test('so is a slot that becomes free while the queue, which is empty, is asked about another one', async () => {
   await using full = await startFull(5, { slots: 3 })
   const { gates, queue, first, second, pause } = full
   const paused = pause.begin()
@@ -120,7 +120,7 @@ test('so is a place that becomes free while the queue, which is empty, is asked 
   await expect.poll(() => gates.running().map((name) => name[0]), soon).toEqual(['a', 'a', 'b'])
 })
 
-test('a place for which a job was claimed that fetches its files first is offered to the queue again', async () => {
+test('a slot for which a job was claimed that fetches its files first is offered to the queue again', async () => {
   await using full = await startFull(3, { slots: 2 })
   const { gates, queue, first, second } = full
   await using slow = await openLateHost(2)
@@ -136,7 +136,7 @@ test('a place for which a job was claimed that fetches its files first is offere
 })
 
 /** A runner all of whose slots the account a has; it has `jobs` of them, and those that wait have fetched their files. */
-async function startFull(jobs: number, settings: Pick<BenchSettings, 'sparePlaces'> & { readonly slots: number }) {
+async function startFull(jobs: number, settings: Pick<BenchSettings, 'spareSlots'> & { readonly slots: number }) {
   await using stack = new AsyncDisposableStack()
   const host = stack.use(await openLateHost(jobs))
   const gates = createGates()
