@@ -37,15 +37,15 @@ export function loadCatalog(
   const models = new Map<string, Model>()
   const schemas = createSchemaCompiler(kinds)
   const checked: Shared = { schemas, tried: new Map(), providers: new Map(), kinds, isTested: false }
-  const believe = { checkEntry: () => [], compileInput: schemas.compileInputLater }
-  const believed: Shared = { ...checked, schemas: { ...schemas, ...believe }, isTested: true }
+  const unchecked = { checkEntry: () => [], compileInput: schemas.compileInputLater }
+  const trusted: Shared = { ...checked, schemas: { ...schemas, ...unchecked }, isTested: true }
   const files = paths
     .flatMap((path) => listFiles(path, problems))
     .map((file) => ({ file, content: readContent(file, problems) }))
   // First, because models may name providers of later files.
   for (const { file, content } of files) addProviders(file, content['providers'], checked, problems)
   for (const { file, content } of files) {
-    for (const model of loadModels(file, content, tested.includes(file) ? believed : checked, problems)) {
+    for (const model of loadModels(file, content, tested.includes(file) ? trusted : checked, problems)) {
       if (models.has(model.id)) problems.push(`${file}: model "${model.id}": id is taken by an earlier model`)
       else models.set(model.id, model)
     }

@@ -42,30 +42,30 @@ export interface Keys {
 }
 
 // A checked caller is cached for at most this long. That is safe, because the core checks the key of each call again.
-const believedMs = 1000
-const mostBelieved = 1000
+const cacheMs = 1000
+const mostCached = 1000
 
 /** Checks the callers of all routes with a permission that are added from here on, before any of their own hooks. */
 export function checkCallers(app: FastifyInstance, keys: Keys): void {
-  // Cleared as a whole: to look at the age of each would cost each request.
-  const believed = new Map<string, Caller>()
+  // Cleared as a whole: checking the age of each entry would cost time in each request.
+  const cache = new Map<string, Caller>()
   let clearing: NodeJS.Timeout | undefined
 
-  function doubt(): void {
+  function clear(): void {
     clearing = undefined
-    believed.clear()
+    cache.clear()
   }
 
-  function believe(authorization: string, caller: Caller): void {
-    if (believed.size >= mostBelieved) believed.clear()
-    believed.set(authorization, caller)
-    clearing ??= setTimeout(doubt, believedMs).unref()
+  function keep(authorization: string, caller: Caller): void {
+    if (cache.size >= mostCached) cache.clear()
+    cache.set(authorization, caller)
+    clearing ??= setTimeout(clear, cacheMs).unref()
   }
 
   async function authenticate(request: FastifyRequest): Promise<Caller> {
     const { authorization = null } = request.headers
     const caller = await keys.authenticate({ authorization, address: request.client, requestId: request.id })
-    if (authorization !== null) believe(authorization, caller)
+    if (authorization !== null) keep(authorization, caller)
     return caller
   }
 
@@ -74,7 +74,7 @@ export function checkCallers(app: FastifyInstance, keys: Keys): void {
     if (permission === undefined) return
     const check = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
       const { authorization } = request.headers
-      const known = authorization === undefined ? undefined : believed.get(authorization)
+      const known = authorization === undefined ? undefined : cache.get(authorization)
       if (known !== undefined) return done(admit(request, known, permission))
       authenticate(request).then((caller) => done(admit(request, caller, permission)), done)
     }

@@ -15,8 +15,8 @@ import { ofAccount, readPage } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
-const believedMs = 500
-const mostBelieved = 10_000
+const cacheMs = 500
+const mostCached = 10_000
 
 export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemActor): Promise<ApiKey | null> {
   const { accountId, permissions, makerId } = draft
@@ -127,19 +127,19 @@ async function makeSigningKey(tx: Writing, purpose: SigningPurpose): Promise<Sig
 
 export function createKeyReads(db: Database) {
   const listing = { columns: keyColumns, from: 'api_keys', order: 'key_id' }
-  const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
+  const cache = new LRUCache<string, ApiKey>({ max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 })
 
   async function readKey(secret: string): Promise<ApiKey | null> {
     const sql = `SELECT ${keyColumns} FROM api_keys WHERE secret_hash = :hash`
     const key = toKey(await db.row<KeyRow>(sql, { hash: hashKeySecret(secret) }))
-    if (key !== null) believed.set(secret, key)
+    if (key !== null) cache.set(secret, key)
     return key
   }
 
   return {
     /** A cache of keys by their text, which saves a query for each call. An unknown key is not cached: a new key works at once. */
     async findKey(secret: string): Promise<ApiKey | null> {
-      return believed.get(secret) ?? (isKeySecret(secret) ? await readKey(secret) : null)
+      return cache.get(secret) ?? (isKeySecret(secret) ? await readKey(secret) : null)
     },
     async getKey(keyId: string): Promise<ApiKey | null> {
       return toKey(await db.row<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = :keyId`, { keyId }))
@@ -147,7 +147,7 @@ export function createKeyReads(db: Database) {
     readBudgets: ({ accountId, keyId }: Pick<ApiKey, 'keyId' | 'accountId'>): Promise<readonly Budget[]> =>
       readBudgets(db, accountId, keyId, db.nowMs()),
     /** Clears the cache, because this process has revoked a key or changed limits. */
-    forgetKeys: () => believed.clear(),
+    clearKeyCache: () => cache.clear(),
     async listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>> {
       const { items, total } = await readPage<KeyRow>(db, listing, ofAccount(accountId), { accountId }, page)
       return { items: items.flatMap((row) => toKey(row) ?? []), total }

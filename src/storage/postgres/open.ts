@@ -206,19 +206,19 @@ function createKeyStore(operate: Submit, reads: ReturnType<typeof createKeyReads
     createKey: (...args) => operate((tx) => createKey(tx, ...args)),
     async revokeKey(...args) {
       const key = await operate((tx) => revokeKey(tx, ...args))
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return key
     },
     async changeKeyLimits(...args) {
       const key = await operate((tx) => changeKeyLimits(tx, ...args))
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return key
     },
     readBudgets: reads.readBudgets,
     getKey: reads.getKey,
     async changeAccountLimits(...args) {
       const account = await operate((tx) => changeAccountLimits(tx, ...args))
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return account
     },
   } satisfies Partial<Store>

@@ -13,8 +13,8 @@ import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
-const believedMs = 500
-const mostBelieved = 10_000
+const cacheMs = 500
+const mostCached = 10_000
 
 /** A key as it crosses threads, which leaves a Buffer as its bytes. */
 type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
@@ -91,14 +91,14 @@ export function createKeyReads(db: Connection, nowMs: () => number) {
   const findById = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
   const budgets = createBudgetReads(db)
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
-  const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
+  const cache = new LRUCache<string, ApiKey>({ max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 })
   return {
     /** A cache of keys by their text, which saves the hash for each call. An unknown key is not cached: a new key works at once. */
     findKey(secret: string): ApiKey | null {
-      const known = believed.get(secret)
+      const known = cache.get(secret)
       if (known !== undefined) return known
       const key = isKeySecret(secret) ? toKey(find.get(hashKeySecret(secret))) : null
-      if (key !== null) believed.set(secret, key)
+      if (key !== null) cache.set(secret, key)
       return key
     },
     getKey: (keyId: string): ApiKey | null => toKey(findById.get(keyId)),
@@ -106,7 +106,7 @@ export function createKeyReads(db: Connection, nowMs: () => number) {
       return budgets.read(key.accountId, key.keyId, nowMs())
     },
     /** Clears the cache, because this process has revoked a key or changed its limits. */
-    forgetKeys: () => believed.clear(),
+    clearKeyCache: () => cache.clear(),
     listKeys(accountId: string | null, page: PageRequest): Page<ApiKey> {
       const { items, total } = pages.read(ofAccount(accountId), { accountId }, page)
       return { items: items.flatMap((row) => toKey(row) ?? []), total }

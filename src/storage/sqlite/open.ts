@@ -206,12 +206,12 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
     createKey: (key, by) => operate('createKey', { ...key, secretHash: new Uint8Array(key.secretHash) }, by),
     async revokeKey(keyId, by) {
       const key = await operate('revokeKey', keyId, by)
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return key
     },
     async changeKeyLimits(keyId, change, by) {
       const key = await operate('changeKeyLimits', keyId, change, by)
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return key
     },
     readBudgets: async (key) => reads.readBudgets(key),
@@ -219,7 +219,7 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
     findKey: async (secret) => reads.findKey(secret),
     async changeAccountLimits(accountId, change, by) {
       const account = await operate('changeAccountLimits', accountId, change, by)
-      reads.forgetKeys()
+      reads.clearKeyCache()
       return account
     },
   } satisfies Partial<Store>
