@@ -78,7 +78,7 @@ export async function startCore(
   const starts = watchStarts(opened)
   const store = measureStore({ ...closing.use(opened), startGeneration: starts.startGeneration }, metrics)
   logActs(store, log)
-  // What one process promises until a time, another one keeps.
+  // Processes must agree on times, so the clock is that of the store.
   const { clock = store } = overrides
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
   workerDirectory.open()
@@ -87,7 +87,7 @@ export async function startCore(
     await openFiles(config, { store, metrics, clock, processFolder, containment, publicUrl: () => publicUrl }),
   )
   const { urls } = files
-  // Made on first start, so that no request meets a database that cannot take one.
+  // The first start makes the key, so that a database that cannot be written stops the start and not a request.
   await store.signingKeys('quote')
 
   // Others may serve the same database from other machines.

@@ -33,7 +33,10 @@ export function createOutputDownloader(config: Config, { resolve }: Overrides): 
   })
 }
 
-/** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
+/**
+ * Turns references into files. The first reader that knows a reference reads it, so files of this server are not
+ * fetched over HTTP.
+ */
 export function createMedia(config: Config, deps: MediaDeps): { source: MediaSource; close(): Promise<void> } {
   const { store, overrides } = deps
   const { blobs, keptBlobs, urls, recognise } = deps.files

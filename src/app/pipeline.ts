@@ -21,12 +21,12 @@ export function startPipeline(
   }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineDeps, 'log' | 'metrics'>,
 ): PipelineDeps & Disposable {
   let isAlone = lookAround()
-  // A process that comes is noticed within a second.
+  // A process that starts is noticed within a second.
   const stopLooking = everySecond(() => {
     try {
       isAlone = lookAround()
     } catch {
-      // For example, no file descriptor is free: the last answer stands.
+      // For example, no file descriptor is free: the last answer is used again.
     }
   })
   const uses = createKeyUses(store)

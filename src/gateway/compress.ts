@@ -6,7 +6,7 @@ import { chooseEncoding, encode, type Encoding } from './pages/encoding.ts'
 
 // Smaller ones fit into a packet or two in any case.
 const leastBytes = 2048
-// What is sent again and again is made small, everything else fast.
+// Kept bodies are sent many times, so they are compressed best; other bodies are compressed fast.
 const levels = { kept: 9, fresh: 1 }
 
 /** Bodies that routes keep and send again, compressed. */

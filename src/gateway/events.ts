@@ -12,8 +12,8 @@ const retryMs = 2000
 /**
  * Sends the changes as they happen; ends after the terminal one.
  * A stream that fails, because its key no longer works for example, ends with an event `error`, whose data is the problem.
- * The first change is awaited before anything is sent, so a refusal is still a problem with its own status. Where there is none,
- * the client has seen the end: 204 says so, after which an `EventSource` does not connect again.
+ * Nothing is sent before the first change, so that a refusal can be a problem with its own status. If there is no change, the
+ * client has seen the end: the answer is 204, after which an `EventSource` does not connect again.
  */
 export async function streamJob(
   reply: FastifyReply,

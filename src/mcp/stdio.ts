@@ -55,7 +55,7 @@ function findRefusal(line: string): { readonly id: Id | undefined; readonly erro
   try {
     message = JSON.parse(line)
   } catch {
-    // The SDK knows what to do with what is no message.
+    // The SDK handles lines that are not JSON.
     return null
   }
   try {

@@ -1,4 +1,5 @@
-// Downloads of a run, into its folder. They have a limit of their own: what was made and paid for is not lost to the model's.
+// Downloads of a run, into its folder. They have a time limit of their own, because the time limit of the model must not
+// lose files that were paid for.
 import { basename } from 'node:path'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import type { Attempt } from './attempt.ts'

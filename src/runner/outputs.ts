@@ -42,8 +42,8 @@ interface StoredOutputs {
 }
 
 /**
- * Stores the outputs in their order. If one cannot be stored, none is. Those of a paid run have a time limit of their own, since
- * nobody else may have them: what was made and paid for is not lost to that of the model.
+ * Stores the outputs in their order. If one cannot be stored, none is. Outputs of a paid run have a time limit of their own: the
+ * time limit of the model must not lose files that were paid for and that may exist nowhere else.
  */
 export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<StoredOutputs> {
   const { isSubmitted, time, deps } = attempt

@@ -1,7 +1,7 @@
-// Slots for questions to other servers. Whoever keeps a question waiting is asked one at a time, beside the slots, so servers
-// that do not answer hold up nobody else.
+// Slots for questions to other servers. A server that answers late is asked one question at a time and uses no slot, so that it
+// does not delay questions to other servers.
 
-/** Questions asked at once of those who answer promptly. */
+/** Questions under way at once to servers that answer promptly. */
 const mostAtOnce = 16
 /** A question that waits for longer gives its slot to others. */
 const promptMs = 5000
@@ -11,9 +11,9 @@ export interface QuestionSlots {
   /** Those that are left. */
   free(): number
   /**
-   * Begins a question, if there is a slot. Null while another waits for `whom`, who did not answer the last one promptly.
-   * @param onLate called when no prompt answer has come, so that others may have the slot
-   * @returns what is called when the question is over; if that is prompt, `whom` may be asked several at a time again
+   * Begins a question to the server `whom`. Null if another question to it is open and its last answer was late.
+   * @param onLate called when the answer is late: the slot is free again
+   * @returns a function to call when the question is over; if the answer was prompt, `whom` uses slots again
    */
   begin(whom: string, onLate: () => void): (() => void) | null
 }

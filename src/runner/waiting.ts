@@ -2,8 +2,8 @@
 import type { StopReason } from './attempt.ts'
 
 /**
- * The engine's result, unless the run ends earlier: a cancel, a deadline and a timeout end the job at once, however long an
- * unresponsive program lives on. A run that is given back waits for its engine, so no two runs overlap.
+ * The engine's result, unless the run ends earlier: a cancel, a deadline and a timeout end the job at once, even if its program
+ * does not respond and still runs. A run that is given back waits for its engine, so no two runs overlap.
  */
 export async function untilDecided<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise: decided, reject } = Promise.withResolvers<never>()

@@ -46,9 +46,9 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
 }
 
 /**
- * The success with its price. Of a fixed price for files of which some could not be had, those that came are paid. What was made elsewhere and has no known price is neither given away nor thrown away: an operator
- * decides.
- * @throws PriceError for what was made here
+ * The success with its price. If some files of a fixed price could not be fetched, only the stored files are charged. If another
+ * server made the files and their price is unknown, the job goes under review: an operator decides.
+ * @throws PriceError if this server made the files and their price is unknown
  */
 function price(
   { claimed, isSubmitted, deps }: Attempt,
@@ -103,7 +103,8 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   await attempt.enter()
   // If it is admitted and ended in the same turn, the end counts.
   watched.signal.throwIfAborted()
-  // From here on the engine says what may be done with the run; if that is something else, it is durable before it begins.
+  // From here on the engine decides what happens to the job if the run is lost. If the decision
+  // changes, it is durable before the run begins.
   if (engine.afterLoss(model.engine, checkpoint) !== attempt.afterLoss)
     await saveCheckpoint(attempt, engine, checkpoint)
   const run: EngineRun = {
@@ -119,7 +120,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
     waiting: (turn) => awaitTurn(attempt, turn),
     preview(file) {
-      // A program that lives on after its job's end shows nothing.
+      // After the end of the job, drafts of a program that still runs are ignored.
       if (!attempt.decided) (attempt.drafts ??= createDrafts(attempt)).show(file)
     },
     download: createDownloads(attempt),

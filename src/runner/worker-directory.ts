@@ -112,7 +112,7 @@ export function createWorkerDirectory(folders: WorkerDirectoryFolders, name: str
       try {
         alone = readdirSync(folders.locks).every((entry) => entry === name || !isWorkerDirectory(entry))
       } catch {
-        // For example, no file descriptor is free: the last answer stands.
+        // For example, no file descriptor is free: the last answer is used again.
       }
       return alone
     },

@@ -7,9 +7,10 @@ import type { GrpcBounds } from '../../rpc/grpc/grpc-server.ts'
 import type { Grace } from './grace.ts'
 import type { FileShares } from './open-files.ts'
 
-// What was asked in full is answered long before; what is still being sent after this is cut off, even if the grace lasts longer.
+// Requests that arrived in full are answered long before this. Requests that still arrive then are cut off,
+// even if the grace is longer.
 const mostCloseMs = 5000
-// What arrives last is answered, even if jobs took up the grace.
+// The last requests are answered, even if jobs used up the grace.
 const leastCloseMs = 500
 
 /** What connections to the HTTP port may take. */

@@ -1,4 +1,4 @@
-// Rounds of the event loop: when it has come round to everything that waits to be read.
+// Rounds of the event loop: one round ends when the event loop has read everything that waited at its beginning.
 import { MessageChannel } from 'node:worker_threads'
 
 /** Tells when rounds end, until it is disposed of. */

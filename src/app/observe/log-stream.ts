@@ -21,7 +21,7 @@ export class LogStream {
   readonly #onRecovered: (loss: Loss) => void
   #waiting: Buffer[] = []
   #waitingBytes = 0
-  /** What is written now; `#done` bytes of it are. The first `#prefix` bytes end a line that was torn before. */
+  /** The bytes under way, of which `#done` are written. The first `#prefix` bytes end a line that was written in part. */
   #batch: Buffer = Buffer.alloc(0)
   #prefix = 0
   #done = 0
@@ -56,7 +56,7 @@ export class LogStream {
 
   /** Writes what waits at once, for the exit of a process. What cannot be written is lost. */
   flushSync(): void {
-    // It goes its way; nobody can know how much of it was written.
+    // The system still writes this batch. How much of it will be written is unknown, so it is not repeated.
     if (this.#isInFlight) this.#done = this.#batch.length
     try {
       while (this.#findBatch()) this.#done += writeSync(this.#descriptor, this.#batch, this.#done)
@@ -73,7 +73,7 @@ export class LogStream {
     const left = this.#batch.length - this.#done
     write(this.#descriptor, this.#batch, this.#done, left, null, (error, bytes) => {
       this.#isInFlight = false
-      // A full pipe that somebody else made non-blocking.
+      // The pipe is full, and another process made it non-blocking.
       if (error?.code === 'EAGAIN') return void setTimeout(() => this.#writeNext(), busyMs).unref()
       if (error) this.#dropBatch(error)
       else this.#advance(bytes)

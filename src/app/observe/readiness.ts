@@ -6,7 +6,7 @@ import type { Blobs } from '../../files/blobs/blobs.ts'
 import { createReadiness } from '../../gateway/routes/health.ts'
 import { within } from '../../storage/storage-error.ts'
 
-// A small change may still succeed where starts fail, on a full disk for example: so long, the last start counts.
+// A small test change may succeed although starts fail, for example on a full disk. So a failed start counts for this long.
 const startCountsMs = 30_000
 const fileMs = 2000
 // Object stores take money for each request.

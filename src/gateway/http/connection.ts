@@ -1,5 +1,5 @@
-// One connection of the HTTP port. It stands between the socket and Node's HTTP server, which by itself parses everything that
-// arrives at once: it hands on received bytes only as far as a client may send ahead of the answers.
+// One connection of the HTTP port, between the socket and Node's HTTP server. Node's server would parse all received bytes at once.
+// This connection passes on only as many requests as a client may send ahead of the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -74,7 +74,7 @@ export class Connection extends Duplex {
     return this.#socket.bytesRead
   }
 
-  /** Whether received bytes wait because of what the server has to do first. */
+  /** Whether received bytes wait until the server has answered earlier requests or has read a body. */
   get isHeld(): boolean {
     return this.isPaused() || this.#rest.length > 0
   }
@@ -84,7 +84,7 @@ export class Connection extends Duplex {
     return this.#latest === null || this.#latest.complete ? null : this.#latest
   }
 
-  /** Whether no request is under way; a part of a head is none. */
+  /** Whether no request is under way. A head that has arrived in part is not a request yet. */
   get isIdle(): boolean {
     this.#dropAnswered()
     return this.unanswered.length === 0 && this.unfinished === null

@@ -41,7 +41,7 @@ const comments = /<!--.*?-->\s*/gs
 const pageHeaders = {
   'cache-control': 'no-cache',
   'content-security-policy': contentSecurityPolicy,
-  // Whoever opened the page has no hold on its window.
+  // A page of another origin that opened this one gets no reference to its window.
   'cross-origin-opener-policy': 'same-origin',
 }
 /** Of a file whose name changes with its content. */

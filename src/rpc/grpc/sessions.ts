@@ -175,14 +175,14 @@ export function createSessions({ bounds, nowMs, shakeHands, serve, report }: Ses
       connections.add(connection)
       const { session } = connection
       session.on('stream', (stream, headers) => {
-        // An error closes the stream; nothing else is to be done.
+        // An error closes the stream. Without a listener it would end the process.
         stream.on('error', () => {})
         if (session.destroyed || stream.destroyed) return
         connection.calls += 1
         stream.once('close', () => endCall(connection))
         serve(connection, stream, headers)
       })
-      // A broken connection is closed; nothing else is to be done.
+      // An error closes the connection. Without a listener it would end the process.
       session.on('error', () => {})
       session.once('close', () => {
         connections.delete(connection)
