@@ -215,6 +215,32 @@ describe('a key with keys:write', () => {
     else expect([status, answer.errors?.[0]?.pointer ?? answer.detail]).toEqual([400, pointer])
   })
 
+  test('takes models and websites from the keys that it made when it loses them, and so does the account', async () => {
+    const maker = await makeKey({}, permissions)
+    const { key } = (await make(maker.key, {})).body
+    const quote = async () =>
+      (await app.send('/v1/quotes', { key, headers: { origin: 'https://app.example' }, body: { model, input } })).body
+    const [keyId, accountId] = [maker.keyId, maker.accountId]
+    const lose = (name: 'models' | 'origins', values: string[]) => {
+      const change = { limits: { [name]: values }, updateMask: { paths: [name] } }
+      return {
+        maker: () => app.admin.changeKeyLimits({ keyId, ...change }),
+        account: () => app.admin.changeAccountLimits({ accountId, ...change }),
+      }
+    }
+    expect((await quote()).credits).toBe(10)
+    for (const of of ['maker', 'account'] as const)
+      for (const [name, value, code] of [
+        ['models', 'acme/*', 'model_not_allowed'],
+        ['origins', 'https://other.example', 'origin_not_allowed'],
+      ] as const) {
+        await lose(name, [value])[of]()
+        expect([of, (await quote()).code]).toEqual([of, code])
+        await lose(name, [])[of]()
+      }
+    expect((await quote()).credits).toBe(10)
+  })
+
   test('changes and revokes the keys that it made, and no others', async () => {
     const maker = await makeKey({ daily: 25n }, permissions)
     const { body: made } = await make(maker.key, { limits: { models: ['nothing/like-this'] } })
