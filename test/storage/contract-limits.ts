@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ApiKey } from '../../src/core/accounts/key.ts'
 import { type Limits, noLimits, type WindowLimit } from '../../src/core/accounts/limits.ts'
+import { calendarOf } from '../../src/core/calendar.ts'
 import type { StartOutcome, Store } from '../../src/core/store.ts'
 import {
   balanceOf,
@@ -161,6 +162,47 @@ export function limitTests(openStore: OpenTestStore): void {
       accountLimits: { weekly: 9 },
     })
     expect(await store.getAccount(accountId)).toMatchObject({ limits: { ...noLimits, weekly: 9 } })
+  })
+
+  test('keys that one key made share its limits at the same time, and give back to it', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 1000)
+    const maker = await makeKey(store, accountId, { daily: 25 })
+    const [one, two] = [
+      await makeKey(store, accountId, {}, maker.keyId),
+      await makeKey(store, accountId, {}, maker.keyId),
+    ]
+    const outcomes = await Promise.all([one, two, one, two, maker].map((key) => startWith(store, key, 10)))
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual([
+      'created',
+      'created',
+      'over_limit',
+      'over_limit',
+      'over_limit',
+    ])
+    for (const creditsActual of [4, 0]) {
+      const { job, token } = await claimOne(store)
+      await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual })
+    }
+    for (const day of ['2026-11-20', '']) expect(await spentOf(store, one, day, 'maker')).toEqual([0, 4])
+  })
+
+  test('the last moment of a long month counts its first, wherever the day began', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    for (const timeZone of ['UTC', 'Pacific/Kiritimati', 'Pacific/Niue']) {
+      const { accountId } = await store.createAccount('a', 1000)
+      const { keyId } = await makeKey(store, accountId, { monthly: 10 })
+      const start = () => store.startGeneration(startOf(accountId, { keyId, credits: 10, timeZone }))
+      const { startsAtMs, renewsAtMs } = calendarOf(timeZone).windowsAt(Date.parse('2026-12-15')).monthly
+      clock.ms = startsAtMs
+      expect(await start()).toMatchObject({ outcome: 'created' })
+      clock.ms = renewsAtMs - 1
+      expect(await start()).toMatchObject({ outcome: 'over_limit', exceeded: { limit: 'monthly' } })
+      clock.ms += 1
+      expect(await start()).toMatchObject({ outcome: 'created' })
+    }
   })
 
   test('a key is revoked with those that it made', async () => {
