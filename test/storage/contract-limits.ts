@@ -274,9 +274,9 @@ export function limitTests(openStore: OpenTestStore): void {
     expect(created(await race(7))).toBe(10 * 14)
     for (const key of made) expect(await spentOf(store, key, '')).toEqual([98, 0])
     // The limit of the account, over all of them.
-    await store.changeAccountLimits(accountId, { monthly: 990 })
-    expect(created(await race(1))).toBe(10)
-    expect(await balanceOf(store, accountId)).toEqual([1_000_000 - 990, 990])
+    await store.changeAccountLimits(accountId, { monthly: 983 })
+    expect(created(await race(1))).toBe(3)
+    expect(await balanceOf(store, accountId)).toEqual([1_000_000 - 983, 983])
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 }
