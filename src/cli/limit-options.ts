@@ -67,6 +67,14 @@ export function readLimitOptions(options: LimitOptions): { limits: Limits; updat
   return { limits, updateMask: { paths: given.map((name) => names[name]) } }
 }
 
+/** The limits that options change. @throws StartupError when they change none */
+export function readLimitChange(options: LimitOptions): ReturnType<typeof readLimitOptions> {
+  const change = readLimitOptions(options)
+  if (change.updateMask.paths.length === 0)
+    throw new StartupError('Name a limit to change, such as --daily 100, or --daily none to remove it.')
+  return change
+}
+
 /** Says which patterns match no model of this machine's catalog. They are kept: a catalog changes. */
 export async function warnOfUnmatched(patterns: readonly string[]): Promise<void> {
   if (patterns.length === 0) return

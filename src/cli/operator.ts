@@ -7,7 +7,13 @@ import { escapeHidden } from '../core/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
-import { addLimitOptions, type LimitOptions, readLimitOptions, warnOfUnmatched } from './limit-options.ts'
+import {
+  addLimitOptions,
+  type LimitOptions,
+  readLimitChange,
+  readLimitOptions,
+  warnOfUnmatched,
+} from './limit-options.ts'
 import { type Printed, say } from './user/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -41,9 +47,10 @@ function addAccountCommands(program: Command): void {
       .description('Change what an account may spend with all its keys together; `none` removes a limit'),
   ).action(
     withAdmin(async (admin, accountId: string, options: LimitOptions) => {
-      const change = readLimitOptions(options)
+      const change = readLimitChange(options)
+      const { account } = await admin.changeAccountLimits({ accountId, ...change })
       await warnOfUnmatched(change.limits.models)
-      return toRecord(AccountSchema, (await admin.changeAccountLimits({ accountId, ...change })).account)
+      return toRecord(AccountSchema, account)
     }),
   )
   accounts
@@ -107,9 +114,10 @@ function addKeyCommands(program: Command): void {
       .description('Change what a key may spend, from its next start on; `none` removes a limit'),
   ).action(
     withAdmin(async (admin, keyId: string, options: LimitOptions) => {
-      const change = readLimitOptions(options)
+      const change = readLimitChange(options)
+      const { key } = await admin.changeKeyLimits({ keyId, ...change })
       await warnOfUnmatched(change.limits.models)
-      return toPrintedKey((await admin.changeKeyLimits({ keyId, ...change })).key)
+      return toPrintedKey(key)
     }),
   )
   keys

@@ -179,7 +179,7 @@ const refusals: readonly [name: string, args: readonly string[], words: RegExp][
   ],
   ['a limit that is no whole number', ['keys', 'limit', 'key_x', '--daily', '1.5'], /whole number of credits/],
   ['a limit of an unknown key', ['keys', 'limit', 'key_none', '--daily', '1'], /no key "key_none"/],
-  ['no limit to change', ['keys', 'limit', 'key_x'], /must name the limits to change: per_start, daily/],
+  ['no limit to change', ['keys', 'limit', 'key_x'], /Name a limit to change, such as --daily 100/],
   ['extra credits without an end', ['keys', 'limit', 'key_x', '--extra', '5'], /--extra and --until belong together/],
   [
     'extra credits until last year',

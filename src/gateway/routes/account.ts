@@ -154,11 +154,9 @@ function addKeyRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       readQuery(request, {})
       const { limits } = request.body
-      const change = {
-        keyId: request.params.key_id,
-        limits: toLimits(limits),
-        updateMask: { paths: Object.keys(limits) },
-      }
+      const paths = Object.keys(limits)
+      if (paths.length === 0) throw invalid('/limits', 'must name a limit to change')
+      const change = { keyId: request.params.key_id, limits: toLimits(limits), updateMask: { paths } }
       const { key, unmatchedModels } = await core.account.changeOwnKeyLimits(change, forward(request))
       return { ...toRecord(KeySchema, key), unmatched_models: unmatchedModels }
     },
@@ -213,6 +211,10 @@ function toLimits({ per_start, models, origins, extra, ...windows }: LimitsBody)
 function readTime(pointer: string, written: string): Timestamp {
   const ms = Date.parse(written)
   if (!Number.isNaN(ms)) return timestampFromMs(ms)
-  const violations = [{ pointer, detail: 'must be a time such as 2026-12-31T18:00:00Z' }]
-  throw new MediagenError('invalid_request', describeViolations(violations), { violations })
+  throw invalid(pointer, 'must be a time such as 2026-12-31T18:00:00Z')
+}
+
+function invalid(pointer: string, detail: string): MediagenError {
+  const violations = [{ pointer, detail }]
+  return new MediagenError('invalid_request', describeViolations(violations), { violations })
 }
