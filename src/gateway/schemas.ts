@@ -5,6 +5,7 @@ import { deliveryStatuses } from '../core/accounts/webhook.ts'
 import { retryable } from '../core/errors.ts'
 import { jobStatuses, terminalStatuses } from '../core/jobs/job.ts'
 import { keySchema, limitStateSchema } from './key-schemas.ts'
+import { openaiErrorTypes } from './problems/openai-error.ts'
 import {
   count,
   credits,
@@ -317,6 +318,12 @@ export const problemSchema = {
     available: { ...credits, description: 'Only with insufficient_credits.' },
     budget: limitStateSchema,
     permission: { ...string, description: 'Only with missing_permission.' },
+    error: record('OpenaiError', "The same, as clients of OpenAI's interface read it.", {
+      message: { ...string, description: 'The detail.' },
+      type: { ...string, enum: openaiErrorTypes },
+      param: { ...nullableString, description: 'The first field that is wrong, such as `input.width`.' },
+      code: string,
+    }),
   },
 } as const
 

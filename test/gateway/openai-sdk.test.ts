@@ -1,4 +1,4 @@
-// An OpenAI SDK reads the catalog as it reads OpenAI's own (P70, P83).
+// An OpenAI SDK reads the catalog as it reads OpenAI's own and shows our words when it is refused (P70, P83, P250).
 import OpenAI, { AuthenticationError } from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'
@@ -31,7 +31,24 @@ test('models.retrieve() reads a model whose id has slashes, which the SDK encode
 })
 
 test('errors arrive as errors of the SDK, with their status', async () => {
-  await expect(sdk.models.retrieve('test/none')).rejects.toMatchObject({ status: 404 })
+  await expect(sdk.models.retrieve('test/none')).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+    type: 'invalid_request_error',
+    param: null,
+    message: expect.stringMatching(/^404 There is no model "test\/none"/),
+  })
+  await expect(sdk.models.list({ query: { limit: 0 } })).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'limit',
+    message: expect.stringMatching(/limit/),
+  })
   const stranger = new OpenAI({ apiKey: 'mgk_wrong', baseURL: `${app.url}/v1`, maxRetries: 0 })
-  await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError)
+  const refusal: unknown = await stranger.models.list().catch((error: unknown) => error)
+  expect(refusal).toBeInstanceOf(AuthenticationError)
+  expect(refusal).toMatchObject({
+    code: 'invalid_api_key',
+    type: 'authentication_error',
+    message: expect.stringMatching(/^401 The API key/),
+  })
 })

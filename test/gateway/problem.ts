@@ -23,6 +23,7 @@ export function expectProblem(answer: ProblemAnswer, url: string, code: ErrorCod
     detail: expect.stringMatching(/\S.*\.$/s),
     retryable: retryable[code],
     request_id: headers.get('x-request-id'),
+    error: { message: body.detail, code, type: expect.stringMatching(/_error$|^insufficient_quota$/) },
   })
 }
 

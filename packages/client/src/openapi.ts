@@ -71,6 +71,27 @@ export interface LimitState {
   renews_at: string | null
 }
 /**
+ * The same, as clients of OpenAI's interface read it.
+ */
+export interface OpenaiError {
+  /**
+   * The detail.
+   */
+  message: string
+  type:
+    | 'invalid_request_error'
+    | 'authentication_error'
+    | 'permission_error'
+    | 'insufficient_quota'
+    | 'rate_limit_error'
+    | 'server_error'
+  /**
+   * The first field that is wrong, such as `input.width`.
+   */
+  param: string | null
+  code: string
+}
+/**
  * An error as in RFC 9457.
  */
 export interface Problem {
@@ -145,6 +166,7 @@ export interface Problem {
    * Only with missing_permission.
    */
   permission?: string
+  error?: OpenaiError
 }
 /**
  * Where the credits of the job are.

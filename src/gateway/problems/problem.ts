@@ -20,6 +20,7 @@ import { isStorageTrouble, storageUnavailable } from '../../core/storage-trouble
 import { describeMissing, describeViolations } from '../../core/violations.ts'
 import { readRequestId } from '../../guards/request-id.ts'
 import { toViolations } from '../../schema/violations.ts'
+import { toOpenaiError } from './openai-error.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 /** The media type of a problem. */
@@ -119,6 +120,7 @@ export function toProblem(error: MediagenError, requestId: string, publicUrl: st
     ...(available !== undefined && { available }),
     ...(budget !== undefined && { budget: toBudget(budget) }),
     ...(permission !== undefined && { permission }),
+    error: toOpenaiError(error, kind.http),
   }
 }
 
