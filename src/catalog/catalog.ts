@@ -25,6 +25,7 @@ export function createCatalog(
   clock: Clock,
 ): CheckedCatalog {
   const byId = new Map(models.map((model) => [model.id, model]))
+  const byAlias = new Map(models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)))
   const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'the server is still checking it']))
   const readyForMs = Math.max(leastReadyForMs, models.length * readyForMsByModel)
   let ready: readonly Model[] = []
@@ -66,6 +67,7 @@ export function createCatalog(
       return ready
     },
     find: (id) => byId.get(id),
+    resolve: (name) => byId.get(name) ?? byAlias.get(name),
     unready(model) {
       checkIfOld()
       return reasons.get(model.id) ?? null

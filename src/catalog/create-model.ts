@@ -55,6 +55,7 @@ export function createModel(
   return {
     // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
     id: Buffer.from(entry.id).toString(),
+    aliases: entry.aliases ?? [],
     product: entry.product ?? entry.id,
     mode: entry.mode ?? entry.category,
     name: entry.name,

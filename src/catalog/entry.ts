@@ -29,6 +29,8 @@ export interface WrittenSample {
 /** One model as it is written in a catalog file. */
 export interface CatalogEntry {
   readonly id: string
+  /** Other names, which programs that speak OpenAI's interface send. */
+  readonly aliases?: readonly string[]
   readonly product?: string
   readonly mode?: string
   readonly name: string
@@ -62,6 +64,8 @@ export interface CatalogEntry {
 const words = { type: 'string', minLength: 1 }
 const expression = { type: ['string', 'number'], minLength: 1 }
 const slug = '[a-z0-9]+(?:[._-][a-z0-9]+)*'
+// Of any case: they are names that other services chose.
+const alias = { type: 'string', pattern: '^[A-Za-z0-9]+(?:[._:/-][A-Za-z0-9]+)*$', maxLength: 200 }
 const path = { type: 'string', pattern: `^${slug}(?:/${slug})*$`, maxLength: 200 }
 
 /** The part of an engine that describes its settings in entries. */
@@ -83,6 +87,7 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
   properties: {
     // A path segment `categories` alone is a route of the catalog.
     id: { ...path, not: { const: 'categories' } },
+    aliases: { type: 'array', items: alias, maxItems: 50, uniqueItems: true },
     product: path,
     mode: { type: 'string', pattern: `^${slug}$` },
     name: { ...words, maxLength: 200 },

@@ -50,6 +50,7 @@ export function loadCatalog(
       else models.set(model.id, model)
     }
   }
+  problems.push(...findTakenAliases([...models.values()]))
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
     const shown = [...problems.slice(0, mostProblemsShown), ...(hidden > 0 ? [`and ${hidden} more`] : [])]
@@ -58,6 +59,18 @@ export function loadCatalog(
     )
   }
   return [...models.values()]
+}
+
+/** A name means one model. */
+function findTakenAliases(models: readonly Model[]): string[] {
+  const owners = new Map(models.map(({ id }) => [id, id]))
+  return models.flatMap(({ id, aliases }) =>
+    aliases.flatMap((alias) => {
+      const owner = owners.get(alias)
+      owners.set(alias, owner ?? id)
+      return owner === undefined ? [] : [`model "${id}": aliases: "${alias}" is a name of model "${owner}"`]
+    }),
+  )
 }
 
 /**

@@ -33,6 +33,8 @@ export interface Sample {
 /** A catalog entry, ready to be used. */
 export interface Model {
   readonly id: string
+  /** Other names, which only the doors of OpenAI's interface know. */
+  readonly aliases: readonly string[]
   readonly product: string
   readonly mode: string
   readonly name: string
@@ -77,6 +79,8 @@ export interface Catalog {
   ready(): readonly Model[]
   /** Any model, ready or not. */
   find(id: string): Model | undefined
+  /** Any model by its id or an alias. */
+  resolve(name: string): Model | undefined
   /** Null when the model's engine is ready, else why it is not. */
   unready(model: Model): string | null
 }

@@ -78,6 +78,10 @@ export function createCatalogService(deps: {
         ...(unreadyReason !== null && { unreadyReason }),
       }
     },
+    resolveModel({ name }, context) {
+      const model = catalog.resolve(name) ?? findModel(catalog, name, callerOf(context))
+      return { model: model.id, modality: toModalityCode(model.modality), inputSchema: model.inputSchema }
+    },
     listCategories: () => ({ categories: countCategories(list()) }),
   }
 }

@@ -150,6 +150,15 @@ test('the catalog lists models in catalog order, products, categories, and one m
   })
 })
 
+test('a name is resolved to the model whose id or alias it is (P251)', async () => {
+  const instant = { model, modality: 'MODALITY_IMAGE', input_schema: expect.anything() }
+  for (const name of ['gpt-image-1', model])
+    expect(await client.call('CatalogService/ResolveModel', { name })).toMatchObject(instant)
+  await expect(client.call('CatalogService/ResolveModel', { name: 'gpt-image-0' })).rejects.toThrow('model_not_found')
+  // Only where OpenAI's interface is spoken.
+  await expect(client.call('CatalogService/GetModel', { model: 'gpt-image-1' })).rejects.toThrow('model_not_found')
+})
+
 test('the wallet tells the balance, its entries newest first, and who the key is', async () => {
   const { accountId, key } = await app.createAccount(50)
   expect(await client.call('WalletService/GetWallet', {}, { key })).toEqual({ available: '50', held: '0' })

@@ -72,6 +72,7 @@ test('the permissions are those of the interface and the contract', () => {
     'CatalogService/ListProducts': 'models:read',
     'CatalogService/GetModel': 'models:read',
     'CatalogService/ListCategories': '',
+    'CatalogService/ResolveModel': 'generate',
     'GenerationService/GetJob': 'jobs:read',
     'GenerationService/ListJobs': 'jobs:read',
     'GenerationService/WatchJob': 'jobs:read',

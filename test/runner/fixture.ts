@@ -149,7 +149,12 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const workFolder = join(folder, 'work')
   const runner = startRunner({
     store: settings.wrapStore?.(store) ?? store,
-    catalog: { ready: () => ready, find: (id) => (id === model.id ? model : undefined), unready: () => null },
+    catalog: {
+      ready: () => ready,
+      find: (id) => (id === model.id ? model : undefined),
+      resolve: () => undefined,
+      unready: () => null,
+    },
     engines: new Map([[engine.kind, engine]]),
     assets,
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),

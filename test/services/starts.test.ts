@@ -28,6 +28,7 @@ async function open(credits: number) {
   const catalog: Catalog = {
     ready: () => [priced, edit],
     find: (id) => (server.hasModel ? [priced, edit].find((model) => model.id === id) : undefined),
+    resolve: () => undefined,
     unready: () => (server.isReady ? null : 'its engine is away'),
   }
   const quotes = createQuoteBook(store, clock, quoteMs)

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/catalog.proto.
  */
 export const file_mediagen_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSKcAgoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZxIkCgdzYW1wbGVzGAsgAygLMhMubWVkaWFnZW4udjEuU2FtcGxlIv4BCgZTYW1wbGUSDQoFdGl0bGUYASABKAkSCwoDdXJsGAIgASgJEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIYCgtwcmV2aWV3X3VybBgHIAEoCUgDiAEBEiYKBWlucHV0GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmwiVgoHUHJpY2luZxIkCgdiaWxsaW5nGAEgASgOMhMubWVkaWFnZW4udjEuQmlsbGVkEg8KB3N1bW1hcnkYAiABKAkSFAoMZnJvbV9jcmVkaXRzGAMgASgDIooBCgdQcm9kdWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJwoIbW9kYWxpdHkYBCABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRInCgVtb2RlcxgFIAMoCzIYLm1lZGlhZ2VuLnYxLlByb2R1Y3RNb2RlIkoKC1Byb2R1Y3RNb2RlEgwKBG1vZGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDAoEbmFtZRgEIAEoCSJcCghDYXRlZ29yeRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSDQoFY291bnQYBCABKAUiYwoRTGlzdE1vZGVsc1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJHChJMaXN0TW9kZWxzUmVzcG9uc2USIgoGbW9kZWxzGAEgAygLMhIubWVkaWFnZW4udjEuTW9kZWwSDQoFdG90YWwYAiABKAUiZQoTTGlzdFByb2R1Y3RzUmVxdWVzdBIOCgZzZWFyY2gYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0Ik0KFExpc3RQcm9kdWN0c1Jlc3BvbnNlEiYKCHByb2R1Y3RzGAEgAygLMhQubWVkaWFnZW4udjEuUHJvZHVjdBINCgV0b3RhbBgCIAEoBSIgCg9HZXRNb2RlbFJlcXVlc3QSDQoFbW9kZWwYASABKAkijwEKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5tZWRpYWdlbi52MS5Nb2RlbBIoCgdvcGVuYXBpGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIbCg51bnJlYWR5X3JlYXNvbhgDIAEoCUgAiAEBQhEKD191bnJlYWR5X3JlYXNvbiIXChVMaXN0Q2F0ZWdvcmllc1JlcXVlc3QiQwoWTGlzdENhdGVnb3JpZXNSZXNwb25zZRIpCgpjYXRlZ29yaWVzGAEgAygLMhUubWVkaWFnZW4udjEuQ2F0ZWdvcnkqYAoITW9kYWxpdHkSGAoUTU9EQUxJVFlfVU5TUEVDSUZJRUQQABISCg5NT0RBTElUWV9JTUFHRRABEhIKDk1PREFMSVRZX1ZJREVPEAISEgoOTU9EQUxJVFlfQVVESU8QAypECgZCaWxsZWQSFgoSQklMTEVEX1VOU1BFQ0lGSUVEEAASEAoMQklMTEVEX0ZJWEVEEAESEAoMQklMTEVEX1VTQUdFEAIy/AIKDkNhdGFsb2dTZXJ2aWNlElYKCkxpc3RNb2RlbHMSHi5tZWRpYWdlbi52MS5MaXN0TW9kZWxzUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIHkAIBoLsYAxJcCgxMaXN0UHJvZHVjdHMSIC5tZWRpYWdlbi52MS5MaXN0UHJvZHVjdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdFByb2R1Y3RzUmVzcG9uc2UiB5ACAaC7GAMSUAoIR2V0TW9kZWwSHC5tZWRpYWdlbi52MS5HZXRNb2RlbFJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRNb2RlbFJlc3BvbnNlIgeQAgGguxgDEmIKDkxpc3RDYXRlZ29yaWVzEiIubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXF1ZXN0GiMubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXNwb25zZSIHkAIBoLsYAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSKcAgoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZxIkCgdzYW1wbGVzGAsgAygLMhMubWVkaWFnZW4udjEuU2FtcGxlIv4BCgZTYW1wbGUSDQoFdGl0bGUYASABKAkSCwoDdXJsGAIgASgJEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIYCgtwcmV2aWV3X3VybBgHIAEoCUgDiAEBEiYKBWlucHV0GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmwiVgoHUHJpY2luZxIkCgdiaWxsaW5nGAEgASgOMhMubWVkaWFnZW4udjEuQmlsbGVkEg8KB3N1bW1hcnkYAiABKAkSFAoMZnJvbV9jcmVkaXRzGAMgASgDIooBCgdQcm9kdWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJwoIbW9kYWxpdHkYBCABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRInCgVtb2RlcxgFIAMoCzIYLm1lZGlhZ2VuLnYxLlByb2R1Y3RNb2RlIkoKC1Byb2R1Y3RNb2RlEgwKBG1vZGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDAoEbmFtZRgEIAEoCSJcCghDYXRlZ29yeRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSDQoFY291bnQYBCABKAUiYwoRTGlzdE1vZGVsc1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJHChJMaXN0TW9kZWxzUmVzcG9uc2USIgoGbW9kZWxzGAEgAygLMhIubWVkaWFnZW4udjEuTW9kZWwSDQoFdG90YWwYAiABKAUiZQoTTGlzdFByb2R1Y3RzUmVxdWVzdBIOCgZzZWFyY2gYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0Ik0KFExpc3RQcm9kdWN0c1Jlc3BvbnNlEiYKCHByb2R1Y3RzGAEgAygLMhQubWVkaWFnZW4udjEuUHJvZHVjdBINCgV0b3RhbBgCIAEoBSIgCg9HZXRNb2RlbFJlcXVlc3QSDQoFbW9kZWwYASABKAkijwEKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5tZWRpYWdlbi52MS5Nb2RlbBIoCgdvcGVuYXBpGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIbCg51bnJlYWR5X3JlYXNvbhgDIAEoCUgAiAEBQhEKD191bnJlYWR5X3JlYXNvbiIjChNSZXNvbHZlTW9kZWxSZXF1ZXN0EgwKBG5hbWUYASABKAkifQoUUmVzb2x2ZU1vZGVsUmVzcG9uc2USDQoFbW9kZWwYASABKAkSJwoIbW9kYWxpdHkYAiABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRItCgxpbnB1dF9zY2hlbWEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IhcKFUxpc3RDYXRlZ29yaWVzUmVxdWVzdCJDChZMaXN0Q2F0ZWdvcmllc1Jlc3BvbnNlEikKCmNhdGVnb3JpZXMYASADKAsyFS5tZWRpYWdlbi52MS5DYXRlZ29yeSpgCghNb2RhbGl0eRIYChRNT0RBTElUWV9VTlNQRUNJRklFRBAAEhIKDk1PREFMSVRZX0lNQUdFEAESEgoOTU9EQUxJVFlfVklERU8QAhISCg5NT0RBTElUWV9BVURJTxADKkQKBkJpbGxlZBIWChJCSUxMRURfVU5TUEVDSUZJRUQQABIQCgxCSUxMRURfRklYRUQQARIQCgxCSUxMRURfVVNBR0UQAjLaAwoOQ2F0YWxvZ1NlcnZpY2USVgoKTGlzdE1vZGVscxIeLm1lZGlhZ2VuLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuTGlzdE1vZGVsc1Jlc3BvbnNlIgeQAgGguxgDElwKDExpc3RQcm9kdWN0cxIgLm1lZGlhZ2VuLnYxLkxpc3RQcm9kdWN0c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0UHJvZHVjdHNSZXNwb25zZSIHkAIBoLsYAxJQCghHZXRNb2RlbBIcLm1lZGlhZ2VuLnYxLkdldE1vZGVsUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkdldE1vZGVsUmVzcG9uc2UiB5ACAaC7GAMSXAoMUmVzb2x2ZU1vZGVsEiAubWVkaWFnZW4udjEuUmVzb2x2ZU1vZGVsUmVxdWVzdBohLm1lZGlhZ2VuLnYxLlJlc29sdmVNb2RlbFJlc3BvbnNlIgeQAgGguxgCEmIKDkxpc3RDYXRlZ29yaWVzEiIubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXF1ZXN0GiMubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXNwb25zZSIHkAIBoLsYAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * A catalog entry.
@@ -545,6 +545,63 @@ export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_catalog, 11);
 
 /**
+ * Which model to find. docs/catalog.md, Aliases.
+ * Example: `{"name": "gpt-image-1"}`
+ *
+ * @generated from message mediagen.v1.ResolveModelRequest
+ */
+export type ResolveModelRequest = Message<"mediagen.v1.ResolveModelRequest"> & {
+  /**
+   * Model id or alias.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message mediagen.v1.ResolveModelRequest.
+ * Use `create(ResolveModelRequestSchema)` to create a new message.
+ */
+export const ResolveModelRequestSchema: GenMessage<ResolveModelRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_catalog, 12);
+
+/**
+ * The model that the name means.
+ *
+ * @generated from message mediagen.v1.ResolveModelResponse
+ */
+export type ResolveModelResponse = Message<"mediagen.v1.ResolveModelResponse"> & {
+  /**
+   * Model id.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The kind of media it makes.
+   *
+   * @generated from field: mediagen.v1.Modality modality = 2;
+   */
+  modality: Modality;
+
+  /**
+   * The JSON Schema of its input.
+   *
+   * @generated from field: google.protobuf.Struct input_schema = 3;
+   */
+  inputSchema?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.ResolveModelResponse.
+ * Use `create(ResolveModelResponseSchema)` to create a new message.
+ */
+export const ResolveModelResponseSchema: GenMessage<ResolveModelResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_catalog, 13);
+
+/**
  * Requests the categories. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.ListCategoriesRequest
@@ -557,7 +614,7 @@ export type ListCategoriesRequest = Message<"mediagen.v1.ListCategoriesRequest">
  * Use `create(ListCategoriesRequestSchema)` to create a new message.
  */
 export const ListCategoriesRequestSchema: GenMessage<ListCategoriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 12);
+  messageDesc(file_mediagen_v1_catalog, 14);
 
 /**
  * The categories.
@@ -578,7 +635,7 @@ export type ListCategoriesResponse = Message<"mediagen.v1.ListCategoriesResponse
  * Use `create(ListCategoriesResponseSchema)` to create a new message.
  */
 export const ListCategoriesResponseSchema: GenMessage<ListCategoriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 13);
+  messageDesc(file_mediagen_v1_catalog, 15);
 
 /**
  * The kind of media that a model makes.
@@ -704,6 +761,16 @@ export const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof GetModelRequestSchema;
     output: typeof GetModelResponseSchema;
+  },
+  /**
+   * Finds the model that a name means: a model id, or an alias that the catalog gives a model. Every other rpc takes ids alone.
+   *
+   * @generated from rpc mediagen.v1.CatalogService.ResolveModel
+   */
+  resolveModel: {
+    methodKind: "unary";
+    input: typeof ResolveModelRequestSchema;
+    output: typeof ResolveModelResponseSchema;
   },
   /**
    * Lists the task categories of the catalog. Needs any valid key.
