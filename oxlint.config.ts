@@ -39,6 +39,10 @@ export const parts: Readonly<Record<string, Part>> = {
     imports: [engine, 'core', 'files', 'gen', 'guards', 'schema'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
+  openai: {
+    imports: [engine, 'core', 'files', 'gateway', 'gen', 'guards', 'schema'],
+    not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
+  },
   mcp: { imports: [client, engine, 'core', 'guards', 'package.json'], not: ['@grpc/**', 'better-sqlite3'] },
   runner: { imports: [engine, 'catalog', 'core', 'files'], not: wire },
   feed: { imports: ['core'], not: wire },
@@ -57,6 +61,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'gen',
       'guards',
       'mcp',
+      'openai',
       'outgoing',
       'rpc',
       'runner',

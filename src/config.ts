@@ -124,6 +124,18 @@ export const generalSettings = {
     'Time zone of the days, weeks and months of [limits](give-a-team-keys.md), such as `Europe/Berlin`; the same for all processes on one database',
     parseTimeZone,
   ),
+  openaiImageModel: text(
+    'MEDIAGEN_OPENAI_IMAGE_MODEL',
+    '',
+    'Model, by its id or an [alias](catalog.md#aliases), of requests to [`/v1/images/generations`](openai.md) that name none; empty to refuse those',
+    (value) => value || null,
+  ),
+  openaiMaxCredits: text(
+    'MEDIAGEN_OPENAI_MAX_CREDITS',
+    '',
+    'What a request to [`/v1/images/generations`](openai.md) may cost if nothing else says so, in credits; empty to refuse those',
+    parseCredits,
+  ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
   mediaAllowHosts: text(
     'MEDIAGEN_MEDIA_ALLOW_HOSTS',
@@ -279,6 +291,14 @@ function parseDays(written: string): number | null {
   if (!/^\d+$/.test(written) || days < 1 || days > 36_500)
     throw new Error('must be a whole number, 1 to 36500, or empty')
   return days
+}
+
+function parseCredits(written: string): number | null {
+  if (written === '') return null
+  const credits = Number(written)
+  if (!/^\d+$/.test(written) || !Number.isSafeInteger(credits))
+    throw new Error('must be a whole number of credits, 0 to 2^53 - 1, or empty')
+  return credits
 }
 
 function parseOrigins(written: string): ReadonlySet<string> {

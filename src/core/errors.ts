@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'insufficient_credits'
   | 'budget_exceeded'
   | 'price_above_maximum'
+  | 'max_credits_required'
   | 'missing_permission'
   | 'model_not_allowed'
   | 'origin_not_allowed'
@@ -43,6 +44,8 @@ export type ErrorCode =
   | 'too_many_jobs'
   | 'internal'
   | 'model_unavailable'
+  | 'generation_failed'
+  | 'generation_unfinished'
   | 'shutting_down'
   | 'overloaded'
   | 'storage_unavailable'
@@ -60,6 +63,7 @@ export const retryable = {
   insufficient_credits: false,
   budget_exceeded: false,
   price_above_maximum: false,
+  max_credits_required: false,
   missing_permission: false,
   model_not_allowed: false,
   origin_not_allowed: false,
@@ -87,6 +91,8 @@ export const retryable = {
   too_many_jobs: true,
   internal: true,
   model_unavailable: true,
+  generation_failed: false,
+  generation_unfinished: false,
   shutting_down: true,
   overloaded: true,
   storage_unavailable: true,

@@ -12,6 +12,8 @@ declare module 'fastify' {
     permission?: RoutePermission
     /** Whether the handler reads the body itself, whatever its content type. */
     readsBody?: true
+    /** The status in place of 409, for clients that repeat a request on that. */
+    conflictStatus?: 422
   }
   interface FastifyRequest {
     /** Null until the key was checked, and on routes without a permission. */

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
 import { toMediagenError } from './problems/problem.ts'
-import { integer, type Parameter, readParameters, type Values } from './query.ts'
+import { integer, type Parameter, type Query, readParameters, type Values } from './query.ts'
 
 const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
 
@@ -43,13 +43,26 @@ const sentNames: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 /**
- * Reads the headers.
+ * Reads the headers of a start.
  * @throws MediagenError `invalid_request` that names each invalid header
  */
-export function readHeaders({ headers }: FastifyRequest): Values<typeof startHeaders> {
+export function readHeaders(request: FastifyRequest): Values<typeof startHeaders> {
+  return readHeadersOf(request, startHeaders, (name) => sentNames[name] as string)
+}
+
+/**
+ * Reads headers.
+ * @param toSentName the name of a header as Node writes it
+ * @throws MediagenError `invalid_request` that names each invalid header
+ */
+export function readHeadersOf<Parameters extends Query>(
+  { headers }: FastifyRequest,
+  parameters: Parameters,
+  toSentName = (name: string): string => name.toLowerCase(),
+): Values<Parameters> {
   const { values, violations } = readParameters(
-    startHeaders,
-    (name) => headers[sentNames[name] as string],
+    parameters,
+    (name) => headers[toSentName(name)],
     (name) => name,
   )
   if (violations.length === 0) return values

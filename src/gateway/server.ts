@@ -13,7 +13,7 @@ import type { SlotBounds } from '../guards/slots.ts'
 import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { checkLengthsFast } from '../schema/lengths.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
-import { createCoreClient } from './core-client.ts'
+import { type CoreClient, createCoreClient } from './core-client.ts'
 import { handleInBatches } from './http/batches.ts'
 import { nameClients } from './http/clients.ts'
 import { Connection } from './http/connection.ts'
@@ -81,6 +81,8 @@ export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
   readonly assets?: ServedAssets
   /** Maximum number of concurrent downloads. */
   readonly downloads: SlotBounds
+  /** Adds the doors of other interfaces, clients of the same services. */
+  readonly addDoors: (app: FastifyInstance, core: CoreClient, stopping: AbortSignal) => void
 }
 
 /** What a server of the REST interface needs. */
@@ -129,6 +131,7 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps, stopping: Abort
   addAccountRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, deps.maxUploadBytes)
+  deps.addDoors(app, core, stopping)
   if (deps.assets) addAssetRoutes(app, deps.assets, deps.downloads)
   addHealthRoutes(app, deps.health)
   addProblemPages(app)

@@ -40,6 +40,7 @@ export async function startBareGateway(
     findClient: (peer) => peer,
     origins: new Set(),
     overload,
+    addDoors() {},
     createMcp: () => async (_request, reply) => reply.send(),
     extend() {},
   })

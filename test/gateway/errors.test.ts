@@ -114,6 +114,10 @@ const rows = {
       app.send('/v1/run', { headers: { 'idempotency-key': 'run' }, body: { model, input, max_credits: 2 } }),
     members: { required: 3 },
   },
+  max_credits_required: {
+    status: 402,
+    produce: () => app.send('/v1/images/generations', { body: { model, prompt: 'x' } }),
+  },
   budget_exceeded: {
     status: 402,
     produce: () => withLimits({ perStart: 2n }, (account) => app.generate(model, input, { account, wait: false })),
@@ -244,7 +248,7 @@ test.each(Object.entries<Row>(rows))(
 
 test('every code of the table is reached by a test', () => {
   // shutting_down is in shutdown.test.ts, asset_not_found in assets.test.ts, too_many_webhooks in webhooks.test.ts,
-  // what is of uploads in files.test.ts, job_not_ended in deletion.test.ts;
+  // what is of uploads in files.test.ts, job_not_ended in deletion.test.ts, generation_… in ../openai/images.test.ts;
   // the others are of AdminService, not of REST.
   const elsewhere = [
     'shutting_down',
@@ -258,6 +262,8 @@ test('every code of the table is reached by a test', () => {
     'key_not_found',
     'delivery_not_found',
     'job_not_ended',
+    'generation_failed',
+    'generation_unfinished',
     'job_not_in_review',
   ]
   expect(Object.keys(problemKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())

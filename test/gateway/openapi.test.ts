@@ -14,6 +14,7 @@ const interfaceRoutes = [
   'POST /v1/quotes',
   'POST /v1/generate',
   'POST /v1/run',
+  'POST /v1/images/generations',
   'GET /v1/models',
   'GET /v1/models/{model}',
   'GET /v1/models/categories',

@@ -120,6 +120,7 @@ export interface Problem {
     | 'insufficient_credits'
     | 'budget_exceeded'
     | 'price_above_maximum'
+    | 'max_credits_required'
     | 'missing_permission'
     | 'model_not_allowed'
     | 'origin_not_allowed'
@@ -147,6 +148,8 @@ export interface Problem {
     | 'too_many_jobs'
     | 'internal'
     | 'model_unavailable'
+    | 'generation_failed'
+    | 'generation_unfinished'
     | 'shutting_down'
     | 'overloaded'
     | 'storage_unavailable'
@@ -983,4 +986,54 @@ export interface FileList {
   limit: number
   offset: number
   has_more: boolean
+}
+/**
+ * A picture: its bytes or its address.
+ */
+export interface Image {
+  /**
+   * Its bytes in base64.
+   */
+  b64_json?: string
+  /**
+   * Signed URL of it, which needs no key.
+   */
+  url?: string
+}
+/**
+ * Zeros.
+ */
+export interface ImageInputTokens {
+  text_tokens: number
+  image_tokens: number
+}
+/**
+ * Zeros: credits are charged, not tokens.
+ */
+export interface ImageUsage {
+  input_tokens: number
+  input_tokens_details: ImageInputTokens
+  output_tokens: number
+  total_tokens: number
+}
+/**
+ * Pictures, as clients of OpenAI's interface read them.
+ */
+export interface Images {
+  /**
+   * Seconds since 1970.
+   */
+  created: number
+  data: Image[]
+  background: string
+  /**
+   * Such as `png`.
+   */
+  output_format: string
+  quality: string
+  /**
+   * Width and height of the first picture.
+   */
+  size: string
+  usage: ImageUsage
 }

@@ -24,6 +24,11 @@ export const tags: readonly Tag[] = [
     paths: ['/v1/generate', '/v1/run', '/v1/jobs'],
   },
   {
+    name: 'OpenAI',
+    description: "The same for programs that speak OpenAI's interface.",
+    paths: ['/v1/images'],
+  },
+  {
     name: 'Models',
     description: 'The catalog: models, their input schemas and prices.',
     service: 'CatalogService',

@@ -65,6 +65,11 @@ export const problemKinds = {
     http: 402,
     help: 'The generation costs more than the max_credits of the request. Nothing was held, and the Idempotency-Key is free. The field required gives the price; send the request again with a max_credits of at least that, or with an input that costs less.',
   },
+  max_credits_required: {
+    title: 'Maximum price required',
+    http: 402,
+    help: "Requests of OpenAI's interface carry no quote, so something else must say what they may cost. The first that is there counts: the header Mediagen-Max-Credits, the field max_credits, the limit per_start of the key, MEDIAGEN_OPENAI_MAX_CREDITS of the server. Nothing was held.",
+  },
   missing_permission: {
     title: 'Missing permission',
     http: 403,
@@ -199,6 +204,16 @@ export const problemKinds = {
     title: 'Model unavailable',
     http: 503,
     help: 'The model exists, but its engine is not ready on this server. Nothing was held.',
+  },
+  generation_failed: {
+    title: 'Generation failed',
+    http: 502,
+    help: "A request of OpenAI's interface started a job that did not succeed. The detail names the job and why. Nothing was charged.",
+  },
+  generation_unfinished: {
+    title: 'Generation not finished',
+    http: 504,
+    help: "A request of OpenAI's interface waited as long as this server waits, and its job goes on. The detail names the job: GET /v1/jobs/{job_id} has the pictures once it has ended. The same request within ten minutes waits for the same job.",
   },
   shutting_down: {
     title: 'Shutting down',

@@ -44,12 +44,14 @@ export function sendProblem(
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const challenge = toChallenge(error)
   if (challenge) reply.header('www-authenticate', challenge)
+  const { http } = problemKinds[error.code]
+  const status = http === 409 ? (request.routeOptions.config.conflictStatus ?? http) : http
   // Serialized here, so that no response schema of a route drops a member.
   return reply
-    .code(problemKinds[error.code].http)
+    .code(status)
     .type(problemType)
     .serializer(JSON.stringify)
-    .send(toProblem(error, request.id, publicUrl))
+    .send(toProblem(error, request.id, publicUrl, status))
 }
 
 /** The refusal of a connection that sent something other than HTTP, or that was refused. */
@@ -104,13 +106,18 @@ function closeSoon(socket: Duplex): void {
 }
 
 /** The body of a problem. */
-export function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
+export function toProblem(
+  error: MediagenError,
+  requestId: string,
+  publicUrl: string,
+  status: number = problemKinds[error.code].http,
+): object {
   const kind = problemKinds[error.code]
   const { violations, required, available, budget, permission } = error.details
   return {
     type: `${publicUrl}/problems/${error.code}`,
     title: kind.title,
-    status: kind.http,
+    status,
     detail: error.message,
     code: error.code,
     retryable: retryable[error.code],
@@ -120,7 +127,7 @@ export function toProblem(error: MediagenError, requestId: string, publicUrl: st
     ...(available !== undefined && { available }),
     ...(budget !== undefined && { budget: toBudget(budget) }),
     ...(permission !== undefined && { permission }),
-    error: toOpenaiError(error, kind.http),
+    error: toOpenaiError(error, status),
   }
 }
 

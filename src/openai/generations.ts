@@ -1,0 +1,125 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+// Starts the jobs of a request once, and waits for them.
+import type { CallOptions } from '@connectrpc/connect'
+import { digestParts } from '@mediagen/engine/canonical-json.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Job } from '../../gen/mediagen/v1/generation_pb.ts'
+import { countCredits } from '../core/credits/ledger.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { CoreClient } from '../gateway/core-client.ts'
+import { toMediagenError } from '../gateway/problems/problem.ts'
+import { type Group, joinableMs } from './attempts.ts'
+
+/** What to generate. */
+export interface Order {
+  readonly model: string
+  readonly input: JsonObject
+  readonly count: number
+}
+
+/** The jobs of a request, as a client of the services. */
+export class Generations {
+  readonly #core: Pick<CoreClient, 'generation' | 'quotes'>
+  readonly #order: Order
+  readonly #options: CallOptions
+
+  constructor(core: Pick<CoreClient, 'generation' | 'quotes'>, order: Order, options: CallOptions) {
+    this.#core = core
+    this.#order = order
+    this.#options = options
+  }
+
+  /**
+   * What each job may cost, so that all of them together are not above the ceiling.
+   * @throws MediagenError `price_above_maximum`
+   */
+  async price(ceiling: number): Promise<number> {
+    const { model, input, count } = this.#order
+    // A run checks the price itself.
+    if (count === 1) return ceiling
+    const quotes = await Promise.all(
+      Array.from({ length: count }, () => this.#core.quotes.createQuote({ model, input }, this.#options)),
+    )
+    const prices = quotes.map(({ quote }) => Number(quote?.credits ?? 0))
+    const required = prices.reduce((sum, credits) => sum + credits, 0)
+    if (required <= ceiling) return Math.max(...prices)
+    throw new MediagenError(
+      'price_above_maximum',
+      `${count} of these cost ${countCredits(required)}, and the request allows at most ${ceiling}. Nothing was held.`,
+      { required },
+    )
+  }
+
+  /** Starts the jobs under the first of these names that no jobs have yet, or under the last. */
+  async start(bases: Iterable<string>, maxCredits: number): Promise<Group> {
+    let group: Group = { base: '', maxCredits }
+    try {
+      let first: Job | undefined
+      for (const base of bases) {
+        group = { base, maxCredits }
+        const { job, replayed } = await this.#run(group, 0, false)
+        first = job
+        if (!replayed) break
+      }
+      if (first) await this.#startOthers(group, first)
+    } catch (error) {
+      // Otherwise they may have been started: the wait starts them under the same names.
+      if (isRefusal(toMediagenError(error))) throw error
+    }
+    return group
+  }
+
+  /** The jobs, ended or after the wait. */
+  async awaitEnds(group: Group, signal: AbortSignal): Promise<Job[]> {
+    const { count } = this.#order
+    return Promise.all(
+      Array.from({ length: count }, async (_, index) => (await this.#run(group, index, true, signal)).job),
+    )
+  }
+
+  /** What the first job of a group was started as within the last ten minutes, by another process perhaps. */
+  async isRecent(base: string, nowMs: number): Promise<boolean | null> {
+    const { jobs } = await this.#core.generation.listJobs({ idempotencyKey: nameJob(base, 0) }, this.#options)
+    const [job] = jobs
+    if (!job) return null
+    return nowMs - (job.createdAt ? timestampMs(job.createdAt) : 0) <= joinableMs
+  }
+
+  async #startOthers(group: Group, first: Job): Promise<void> {
+    const started = [first.jobId]
+    try {
+      for (let index = 1; index < this.#order.count; index += 1) {
+        const { job } = await this.#run(group, index, false)
+        started.push(job.jobId)
+      }
+    } catch (refusal) {
+      if (!isRefusal(toMediagenError(refusal))) throw refusal
+      // All or none: what has not ended yet costs nothing.
+      await Promise.allSettled(started.map((jobId) => this.#core.generation.cancelJob({ jobId }, this.#options)))
+      throw refusal
+    }
+  }
+
+  async #run({ base, maxCredits }: Group, index: number, wait: boolean, signal?: AbortSignal) {
+    const { model, input } = this.#order
+    const run = { model, input, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
+    const { job, replayed } = await this.#core.generation.run(run, { ...this.#options, ...(signal && { signal }) })
+    if (!job) throw new Error('the core sent no job')
+    return { job, replayed }
+  }
+}
+
+/** The idempotency key of a job. */
+function nameJob(base: string, index: number): string {
+  return `openai-${base}-${index}`
+}
+
+/** The names of equal requests that began in the same ten minutes, in order. The same in every process. */
+export function* nameBases(digest: string, period: number, from = 0): Generator<string, never> {
+  for (let ordinal = from; ; ordinal += 1) yield digestParts(digest, String(period), String(ordinal))
+}
+
+/** Whether it is certain that nothing was started. */
+function isRefusal({ code }: MediagenError): boolean {
+  return code !== 'internal' && code !== 'shutting_down' && code !== 'storage_unavailable'
+}

@@ -1,0 +1,70 @@
+// Which request repeats an earlier one (P257).
+import { expect, test } from 'vitest'
+import { createAttempts } from '../../src/openai/attempts.ts'
+
+function createFixture() {
+  const clock = { ms: 1_000_000 }
+  const attempts = createAttempts(() => clock.ms)
+  const begin = () => attempts.begin('a', Promise.resolve({ base: 'x', maxCredits: 1 }))
+  return { clock, attempts, begin }
+}
+
+test('an equal request is a new one, also while the earlier waits and after it was answered', () => {
+  const { attempts, begin } = createFixture()
+  const first = begin()
+  expect(attempts.join('a', false)).toBeNull()
+  attempts.end(first, true)
+  expect(attempts.join('a', false)).toBeNull()
+})
+
+test.each([null, true, false])('a repeated request joins the earlier one, once (answered: %s)', (answered) => {
+  const { attempts, begin } = createFixture()
+  const first = begin()
+  if (answered !== null) attempts.end(first, answered)
+  expect(attempts.join('b', true)).toBeNull()
+  expect(attempts.join('a', true)).toBe(first)
+  expect(attempts.join('a', true)).toBeNull()
+})
+
+test('an equal request joins one that got no answer, once', () => {
+  const { attempts, begin } = createFixture()
+  const [lost] = [begin(), begin()]
+  attempts.end(lost, false)
+  expect(attempts.join('a', false)).toBe(lost)
+  expect(attempts.join('a', false)).toBeNull()
+})
+
+test('a repeated request joins one that got no answer before any other', () => {
+  const { attempts, begin } = createFixture()
+  const [lost, waiting, done] = [begin(), begin(), begin()]
+  attempts.end(lost, false)
+  attempts.end(done, true)
+  expect([1, 2, 3, 4].map(() => attempts.join('a', true))).toEqual([lost, waiting, done, null])
+})
+
+test('ten minutes after it began, or after its client hung up, a request is not joined', () => {
+  const { clock, attempts, begin } = createFixture()
+  const first = begin()
+  clock.ms += 600_000
+  attempts.end(first, false)
+  clock.ms += 600_001
+  expect(attempts.join('a', false)).toBeNull()
+  begin()
+  clock.ms += 600_001
+  expect(attempts.join('a', true)).toBeNull()
+})
+
+test('a request whose start was refused is forgotten', async () => {
+  const { attempts } = createFixture()
+  const refusal = Promise.reject(new Error('refused'))
+  attempts.begin('a', refusal)
+  await refusal.catch(() => {})
+  await Promise.resolve()
+  expect(attempts.join('a', true)).toBeNull()
+})
+
+test('each new request of a period has a number of its own', () => {
+  const { attempts } = createFixture()
+  expect([1, 1, 2].map((period) => attempts.takeOrdinal('a', period))).toEqual([0, 1, 0])
+  expect(attempts.takeOrdinal('b', 1)).toBe(0)
+})
