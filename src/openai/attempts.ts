@@ -13,6 +13,8 @@ export interface Group {
   readonly base: string
   /** The ceiling. */
   readonly maxCredits: number
+  /** Number of jobs. */
+  readonly count: number
 }
 
 /** A request under way, or one that is over. */

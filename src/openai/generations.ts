@@ -3,7 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { CallOptions } from '@connectrpc/connect'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Job } from '../../gen/mediagen/v1/generation_pb.ts'
+import { type Job, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { CoreClient } from '../gateway/core-client.ts'
@@ -52,16 +52,17 @@ export class Generations {
 
   /** Starts the jobs under the first of these names that no jobs have yet, or under the last. */
   async start(bases: Iterable<string>, maxCredits: number): Promise<Group> {
-    let group: Group = { base: '', maxCredits }
+    const { count } = this.#order
+    let group: Group = { base: '', maxCredits, count }
     try {
       let first: Job | undefined
       for (const base of bases) {
-        group = { base, maxCredits }
+        group = { base, maxCredits, count }
         const { job, replayed } = await this.#run(group, 0, false)
         first = job
         if (!replayed) break
       }
-      if (first) await this.#startOthers(group, first)
+      if (first) return { ...group, count: await this.#startOthers(group, first) }
     } catch (error) {
       // Otherwise they may have been started: the wait starts them under the same names.
       if (isRefusal(toMediagenError(error))) throw error
@@ -71,9 +72,8 @@ export class Generations {
 
   /** The jobs, ended or after the wait. */
   async awaitEnds(group: Group, signal: AbortSignal): Promise<Job[]> {
-    const { count } = this.#order
     return Promise.all(
-      Array.from({ length: count }, async (_, index) => (await this.#run(group, index, true, signal)).job),
+      Array.from({ length: group.count }, async (_, index) => (await this.#run(group, index, true, signal)).job),
     )
   }
 
@@ -85,19 +85,27 @@ export class Generations {
     return nowMs - (job.createdAt ? timestampMs(job.createdAt) : 0) <= joinableMs
   }
 
-  async #startOthers(group: Group, first: Job): Promise<void> {
+  /** Starts the others; returns how many there are with the first. */
+  async #startOthers(group: Group, first: Job): Promise<number> {
     const started = [first.jobId]
     try {
-      for (let index = 1; index < this.#order.count; index += 1) {
+      for (let index = 1; index < group.count; index += 1) {
         const { job } = await this.#run(group, index, false)
         started.push(job.jobId)
       }
     } catch (refusal) {
       if (!isRefusal(toMediagenError(refusal))) throw refusal
-      // All or none: what has not ended yet costs nothing.
-      await Promise.allSettled(started.map((jobId) => this.#core.generation.cancelJob({ jobId }, this.#options)))
-      throw refusal
+      // All or none, but what may be charged is waited for and answered with.
+      const ends = await Promise.allSettled(started.map((jobId) => this.#cancel(jobId)))
+      if (!ends.some((end) => end.status === 'rejected' || end.value)) throw refusal
     }
+    return started.length
+  }
+
+  /** Whether it was too late. */
+  async #cancel(jobId: string): Promise<boolean> {
+    const { job } = await this.#core.generation.cancelJob({ jobId }, this.#options)
+    return job?.status === JobStatus.SUCCEEDED || job?.status === JobStatus.NEEDS_REVIEW
   }
 
   async #run({ base, maxCredits }: Group, index: number, wait: boolean, signal?: AbortSignal) {

@@ -1,0 +1,62 @@
+// The jobs of a request when not all can be started, and when a start is in doubt (P256, P257).
+import { createRouterTransport } from '@connectrpc/connect'
+import { expect, test } from 'vitest'
+import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
+import { type ErrorCode, MediagenError } from '../../src/core/errors.ts'
+import { createCoreClient } from '../../src/gateway/core-client.ts'
+import { Generations, nameBases } from '../../src/openai/generations.ts'
+import { toConnectError } from '../../src/rpc/errors.ts'
+
+/**
+ * Two jobs, of which the second cannot be started.
+ * @param code why
+ * @param status what the first is when it is canceled; null if that fails
+ */
+function createFixture(code: ErrorCode, status: JobStatus | null) {
+  const canceled: string[] = []
+  const refusal = () => toConnectError(new MediagenError(code, 'No.'), 'req_x')
+  const transport = createRouterTransport(({ service }) =>
+    service(GenerationService, {
+      run({ idempotencyKey }) {
+        if (idempotencyKey.endsWith('-1')) throw refusal()
+        return { job: { jobId: idempotencyKey, status: JobStatus.SUCCEEDED }, replayed: false }
+      },
+      cancelJob({ jobId }) {
+        canceled.push(jobId)
+        if (status === null) throw refusal()
+        return { job: { jobId, status } }
+      },
+    }),
+  )
+  const order = { model: 'm', input: {}, count: 2 }
+  return { canceled, generations: new Generations(createCoreClient(transport), order, {}) }
+}
+
+test.each([JobStatus.CANCELED, JobStatus.RUNNING])('the others are canceled (%i)', async (status) => {
+  const { canceled, generations } = createFixture('insufficient_credits', status)
+  await expect(generations.start(['a'], 1)).rejects.toThrow('insufficient_credits')
+  expect(canceled).toEqual(['openai-a-0'])
+})
+
+test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
+  'what may be charged in spite of that is answered with (%s)',
+  async (status) => {
+    const { generations } = createFixture('insufficient_credits', status)
+    const group = await generations.start(['a'], 1)
+    expect(group).toEqual({ base: 'a', maxCredits: 1, count: 1 })
+    const jobs = await generations.awaitEnds(group, new AbortController().signal)
+    expect(jobs.map(({ jobId }) => jobId)).toEqual(['openai-a-0'])
+  },
+)
+
+test('a start in doubt is neither refused nor canceled: the wait starts it under the same names', async () => {
+  const { canceled, generations } = createFixture('shutting_down', JobStatus.CANCELED)
+  expect(await generations.start(['a'], 1)).toEqual({ base: 'a', maxCredits: 1, count: 2 })
+  expect(canceled).toEqual([])
+})
+
+test('equal requests have names of their own, the same in every process', () => {
+  const take = (digest: string, period: number, from?: number) => nameBases(digest, period, from).next().value
+  expect(take('a', 1)).toBe(take('a', 1))
+  expect(new Set([take('a', 1), take('a', 2), take('a', 1, 1), take('b', 1)]).size).toBe(4)
+})
