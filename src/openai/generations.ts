@@ -1,5 +1,5 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 // Starts the jobs of a request once, and waits for them.
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { CallOptions } from '@connectrpc/connect'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
