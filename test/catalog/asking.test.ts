@@ -17,7 +17,10 @@ test.each([
       return Promise.resolve(null)
     },
   } as unknown as Engine
-  const models = Array.from({ length: count }, (_, i) => ({ id: `m${i}`, engine: { kind: 'any' } }) as unknown as Model)
+  const models = Array.from(
+    { length: count },
+    (_, i) => ({ id: `m${i}`, aliases: [], engine: { kind: 'any' } }) as unknown as Model,
+  )
   const catalog = createCatalog(models, new Map([['any', engine]]), { nowMs: () => nowMs })
   await catalog.checkEngines()
   nowMs += ms - 1
