@@ -19,10 +19,21 @@ const allowedHeaders = [
     'Mcp-Method',
     'Mcp-Name',
     'Mcp-Protocol-Version',
+    'Mediagen-Max-Credits',
     'Mediagen-Priority',
     'Range',
     'Retain-For',
     'X-Request-Id',
+    // What OpenAI's library sends.
+    'X-Stainless-Arch',
+    'X-Stainless-Helper-Method',
+    'X-Stainless-Lang',
+    'X-Stainless-OS',
+    'X-Stainless-Package-Version',
+    'X-Stainless-Retry-Count',
+    'X-Stainless-Runtime',
+    'X-Stainless-Runtime-Version',
+    'X-Stainless-Timeout',
   ]),
 ].join(', ')
 const exposedHeaders = [
@@ -34,9 +45,12 @@ const exposedHeaders = [
   'ETag',
   'Idempotent-Replayed',
   'Location',
+  'Mediagen-Credits-Charged',
+  'Mediagen-Job',
   'Mediagen-Start-Refused',
   'Retry-After',
   'X-Request-Id',
+  'X-Should-Retry',
 ].join(', ')
 
 /**
