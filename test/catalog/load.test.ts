@@ -94,7 +94,7 @@ test('product and mode may be named', () => {
   })
 })
 
-test('a model may have aliases (P251)', () => {
+test('a model may have aliases (P249)', () => {
   const aliases = ['gpt-image-1', 'dall-e-2', 'Acme/Paint:v1']
   expect(load({ ...good, aliases })[0]?.aliases).toEqual(aliases)
   expect(load(good)[0]?.aliases).toEqual([])
@@ -111,12 +111,12 @@ test.each([
   ],
   ['a later id', [{ id: 'a', aliases: ['b'] }, { id: 'b' }], 'model "a": aliases: "b" is a name of model "b"'],
   ['the id of its model', [{ id: 'a', aliases: ['a'] }], 'model "a": aliases: "a" is a name of model "a"'],
-])('an alias that is %s is refused by name (P251)', (_what, entries, words) => {
+])('an alias that is %s is refused by name (P249)', (_what, entries, words) => {
   const file = write({ models: entries.map((entry) => ({ ...good, ...entry })) })
   expect(refusal([file])).toBe(`The catalog is invalid: ${words}.`)
 })
 
-test.each([[['']], [['a b']], [['x', 'x']], ['x'], [[1]]])('aliases are names: %j is refused (P251)', (aliases) => {
+test.each([[['']], [['a b']], [['x', 'x']], ['x'], [[1]]])('aliases are names: %j is refused (P249)', (aliases) => {
   expect(refusal([write({ models: [{ ...good, aliases }] })])).toMatch(/model "acme\/paint\/text-to-image": aliases/)
 })
 

@@ -1,4 +1,4 @@
-// An OpenAI SDK reads the catalog as it reads OpenAI's own and shows our words when it is refused (P70, P83, P250).
+// An OpenAI SDK reads the catalog as it reads OpenAI's own and shows our words when it is refused (P70, P83, P248).
 import OpenAI, { AuthenticationError } from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'

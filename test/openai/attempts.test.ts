@@ -1,4 +1,4 @@
-// Which request repeats an earlier one (P257).
+// Which request repeats an earlier one (P255).
 import { expect, test } from 'vitest'
 import { createAttempts } from '../../src/openai/attempts.ts'
 

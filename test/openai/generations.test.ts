@@ -1,4 +1,4 @@
-// The jobs of a request when not all can be started, and when a start is in doubt (P256, P257).
+// The jobs of a request when not all can be started, and when a start is in doubt (P254, P255).
 import { createRouterTransport } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'

@@ -1,4 +1,4 @@
-// Requests of OpenAI's interface as inputs of models (P253, P254).
+// Requests of OpenAI's interface as inputs of models (P251, P252).
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'

@@ -1,4 +1,4 @@
-// OpenAI's own library makes pictures here, and pays once (P252, P253, P254, P255, P256, P257, P258, P259, P260, P261, P262, P263).
+// OpenAI's own library makes pictures here, and pays once (P250, P251, P252, P253, P254, P255, P256, P257, P258, P259, P260, P261).
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import OpenAI, { APIError } from 'openai'

@@ -150,7 +150,7 @@ test('the catalog lists models in catalog order, products, categories, and one m
   })
 })
 
-test('a name is resolved to the model whose id or alias it is (P251)', async () => {
+test('a name is resolved to the model whose id or alias it is (P249)', async () => {
   const instant = { model, modality: 'MODALITY_IMAGE', input_schema: expect.anything() }
   for (const name of ['gpt-image-1', model])
     expect(await client.call('CatalogService/ResolveModel', { name })).toMatchObject(instant)

@@ -1,4 +1,4 @@
-// Every error in the form of OpenAI's interface (P250).
+// Every error in the form of OpenAI's interface (P248).
 import { expect, test } from 'vitest'
 import { MediagenError } from '../../../src/core/errors.ts'
 import { toOpenaiError } from '../../../src/gateway/problems/openai-error.ts'
