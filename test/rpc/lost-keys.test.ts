@@ -104,6 +104,12 @@ test('a revoked key ends its server-sent events with an event that says so', asy
     code: 'invalid_api_key',
     retryable: false,
     request_id: response.headers.get('x-request-id'),
+    error: {
+      message: expect.stringContaining('revoked'),
+      type: 'authentication_error',
+      param: null,
+      code: 'invalid_api_key',
+    },
   })
   expect(await app.send(path, { key: spare.key })).toMatchObject({ status: 401, body: { code: 'invalid_api_key' } })
   job.open()
