@@ -1,7 +1,7 @@
 // Limits of keys hold over real processes that serve one database, on both stores (P226).
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nullCredits, writeNullCatalog } from '../../bench/null-models.ts'
-import { openCommandLine } from '../cli/command-line.ts'
+import { openCommandLine, type Served } from '../cli/command-line.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
 
 const model = 'null/instant/text-to-image'
@@ -35,7 +35,7 @@ test.each([['SQLite'], ['PostgreSQL']])('a thousand starts over ten keys and fou
   await using line = openCommandLine({ ...database, MEDIAGEN_RATE_LIMIT: '0', MEDIAGEN_BYTE_RATE: '0' })
   await line.run(['migrate'])
   const catalog = writeNullCatalog(line.folder, [{ id: model, concurrency: 1 }])
-  const served = []
+  const served: Served[] = []
   for (let number = 0; number < processes; number += 1)
     served.push(await line.serve({ MEDIAGEN_ROLES: 'api', MEDIAGEN_CATALOG: catalog }))
   const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', '1000000'])

@@ -32,6 +32,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
     ),
   })
   const file: any = await upload.json()
+  const { body: key } = await app.send('/v1/keys', { body: { permissions: ['generate'] } })
   const asset = new URL(job.outputs[0].url)
   return {
     values: new Map([
@@ -39,6 +40,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
       ['job_id', job.job_id],
       ['webhook_id', created.webhook_id],
       ['file_id', file.file_id],
+      ['key_id', key.key_id],
       ['code', 'quote_expired'],
       ['key', decodeURIComponent(asset.pathname.slice('/assets/'.length))],
       ['expires', asset.searchParams.get('expires') ?? ''],
@@ -48,7 +50,11 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
     bodies: {
       createQuote: { model, input },
       startGeneration: { model, input, quote_id: quote.quote_id },
+      run: { model, input, max_credits: 100 },
       createWebhook: webhook,
+      createOwnKey: { permissions: ['generate', 'jobs:read'], limits: { per_start: 9 } },
+      changeOwnKeyLimits: { limits: { per_start: 5, daily: null } },
+      createImage: { model, ...input, max_credits: 100 },
     },
   }
 }

@@ -86,6 +86,27 @@ function toRpc(
   })
   return {
     url: `${origin}/${grouped ? rpc.replace('ListModels', 'ListProducts') : rpc}`,
-    message: { ...body, ...Object.fromEntries(fields) },
+    message: { ...toMessage(body), ...Object.fromEntries(fields) },
   }
+}
+
+/** A body as proto3 JSON: permissions by the names of the proto file, and a change of limits with the names of what it changes. */
+function toMessage(body: JsonObject | null): JsonObject {
+  const { permissions, limits } = body ?? {}
+  const isChange = isObject(limits) && permissions === undefined
+  return {
+    ...body,
+    ...(Array.isArray(permissions) && {
+      permissions: permissions.map((name) => `PERMISSION_${String(name).toUpperCase().replace(':', '_')}`),
+    }),
+    ...(isChange && { update_mask: Object.keys(limits).map(toCamelCase).join(',') }),
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
