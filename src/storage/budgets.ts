@@ -70,6 +70,17 @@ export function countedOwners(rows: readonly LimitsRow[]): string[] {
 /** Spending as the starts of one transaction change it. */
 export class Spending {
   readonly #days = new Map<string, readonly DaySpending[]>()
+  readonly #limits = new Map<string, LimitsRow>()
+  readonly #owners = new Map<LimitsRow, ReturnType<typeof ownersOf>>()
+
+  /** Limits that were read in the transaction already. */
+  find(accountId: string, keyId: string): LimitsRow | undefined {
+    return this.#limits.get(`${accountId} ${keyId}`)
+  }
+
+  keep(row: LimitsRow): void {
+    this.#limits.set(`${row.accountId} ${row.keyId}`, row)
+  }
 
   /** Adds the rows of owners that were read. */
   add(owners: readonly string[], rows: readonly SpendingRow[]): void {
@@ -85,7 +96,9 @@ export class Spending {
   }
 
   budgets(row: LimitsRow): Budget[] {
-    return ownersOf(row).map(({ of, owner, limits }) => ({ of, limits, spent: this.#days.get(owner) ?? [] }))
+    let owners = this.#owners.get(row)
+    if (owners === undefined) this.#owners.set(row, (owners = ownersOf(row)))
+    return owners.map(({ of, owner, limits }) => ({ of, limits, spent: this.#days.get(owner) ?? [] }))
   }
 
   /** Counts what a start of this day holds; the database does the same. */

@@ -19,8 +19,11 @@ export function createBudgetReads(db: Connection) {
 
   /** Reads the limits of a start, and what counts against them unless `spending` knows it. */
   function load(spending: Spending, accountId: string, keyId: string, nowMs: number): LimitsRow | undefined {
+    const known = spending.find(accountId, keyId)
+    if (known !== undefined) return known
     const row = findLimits.get({ accountId, keyId })
     if (row === undefined) return undefined
+    spending.keep(row)
     for (const owner of countedOwners([row]))
       if (!spending.has(owner)) spending.add([owner], findSpending.all({ owner, since: spendingSince(nowMs) }))
     return row
