@@ -6,7 +6,7 @@ import { type Limits, LimitsSchema } from '../../gen/mediagen/v1/limits_pb.ts'
 import { findBuiltin } from '../app/builtin.ts'
 import { openIdleEngines, readModels } from '../app/models.ts'
 import { readConfig } from '../config.ts'
-import { matchesModel } from '../core/accounts/limits.ts'
+import { limitFields, matchesModel } from '../core/accounts/limits.ts'
 import { StartupError } from '../core/errors.ts'
 import { parseCredits } from './admin.ts'
 
@@ -24,17 +24,6 @@ export interface LimitOptions {
   readonly extra?: bigint | Removed
   readonly until?: number
 }
-
-const names = {
-  perStart: 'per_start',
-  daily: 'daily',
-  weekly: 'weekly',
-  monthly: 'monthly',
-  total: 'total',
-  models: 'models',
-  origins: 'origins',
-  extra: 'extra',
-} as const satisfies Partial<Record<keyof LimitOptions, string>>
 
 /** Adds the options to a command. */
 export function addLimitOptions(command: Command): Command {
@@ -55,16 +44,16 @@ export function readLimitOptions(options: LimitOptions): { limits: Limits; updat
   const { extra, until } = options
   if ((typeof extra === 'bigint') !== (until !== undefined))
     throw new StartupError('--extra and --until belong together: how many credits, and until when.')
-  const given = (Object.keys(names) as (keyof typeof names)[]).filter((name) => options[name] !== undefined)
+  const given = Object.entries(limitFields).filter(([, field]) => options[field] !== undefined)
   const set = Object.fromEntries(
-    given.filter((name) => name !== 'extra' && options[name] !== 'none').map((name) => [name, options[name]]),
+    given.flatMap(([, field]) => (field === 'extra' || options[field] === 'none' ? [] : [[field, options[field]]])),
   )
   const limits = create(LimitsSchema, {
     ...set,
     ...(typeof extra === 'bigint' &&
       until !== undefined && { extra: { credits: extra, until: timestampFromMs(until) } }),
   })
-  return { limits, updateMask: { paths: given.map((name) => names[name]) } }
+  return { limits, updateMask: { paths: given.map(([name]) => name) } }
 }
 
 /** The limits that options change. @throws StartupError when they change none */

@@ -7,6 +7,7 @@ import type { ApiKey } from '../core/accounts/key.ts'
 import {
   allowsModel,
   findBeyond,
+  limitFields,
   type LimitName,
   type Limits,
   type LimitState,
@@ -23,19 +24,7 @@ const mostPatterns = 100
 const mostOrigins = 20
 const longestPattern = 200
 
-/** The names of limits in messages, and the fields that they are. */
-const fields = {
-  per_start: 'perStart',
-  daily: 'daily',
-  weekly: 'weekly',
-  monthly: 'monthly',
-  total: 'total',
-  models: 'models',
-  origins: 'origins',
-  extra: 'extra',
-} as const satisfies Record<string, keyof Limits>
-
-const names = Object.keys(fields) as (keyof typeof fields)[]
+const names = Object.keys(limitFields) as (keyof typeof limitFields)[]
 
 const inWords: Readonly<Record<LimitName, string>> = {
   per_start: 'limit for one start',
@@ -91,14 +80,14 @@ export function readLimitsChange(
   nowMs: number,
 ): Partial<Limits> {
   const paths = mask?.paths ?? []
-  const unknown = paths.find((path) => !Object.hasOwn(fields, path))
+  const unknown = paths.find((path) => !Object.hasOwn(limitFields, path))
   if (paths.length === 0)
     refuse([{ pointer: '/update_mask', detail: `must name the limits to change: ${names.join(', ')}` }])
   if (unknown !== undefined)
     refuse([{ pointer: '/update_mask', detail: `names no limit: ${unknown}; the limits are ${names.join(', ')}` }])
   const sent = { ...noLimits, ...readLimits(message, nowMs) }
   return Object.fromEntries(
-    names.filter((name) => paths.includes(name)).map((name) => [fields[name], sent[fields[name]]]),
+    names.filter((name) => paths.includes(name)).map((name) => [limitFields[name], sent[limitFields[name]]]),
   )
 }
 

@@ -19,6 +19,18 @@ export interface Limits extends Readonly<Record<WindowLimit, number | null>> {
   readonly extra: { readonly credits: number; readonly untilMs: number } | null
 }
 
+/** The names of limits as clients know them, and the fields that they are. */
+export const limitFields = {
+  per_start: 'perStart',
+  daily: 'daily',
+  weekly: 'weekly',
+  monthly: 'monthly',
+  total: 'total',
+  models: 'models',
+  origins: 'origins',
+  extra: 'extra',
+} as const satisfies Record<string, keyof Limits>
+
 export const noLimits: Limits = {
   perStart: null,
   daily: null,
