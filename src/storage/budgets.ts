@@ -73,7 +73,7 @@ export class Spending {
   readonly #limits = new Map<string, LimitsRow>()
   readonly #owners = new Map<LimitsRow, ReturnType<typeof ownersOf>>()
 
-  /** Limits that were read in the transaction already. */
+  /** Limits that were kept: those that the transaction has read. */
   find(accountId: string, keyId: string): LimitsRow | undefined {
     return this.#limits.get(`${accountId} ${keyId}`)
   }

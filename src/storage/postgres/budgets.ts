@@ -23,9 +23,10 @@ export function readLimits(
   return tx.rows<LimitsRow>(selectLimits(pairs), { accountIds, keyIds })
 }
 
-/** Reads what counts against limits. */
+/** Reads what counts against limits; keeps both. */
 export async function readSpending(tx: Rows, limits: readonly LimitsRow[], nowMs: number): Promise<Spending> {
   const spending = new Spending()
+  for (const row of limits) spending.keep(row)
   const owners = countedOwners(limits)
   if (owners.length === 0) return spending
   const sql = selectSpending('= ANY(:owners)')

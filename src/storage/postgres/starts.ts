@@ -50,7 +50,6 @@ export async function startGenerations(
   const known = new Map(earlier.map((row) => [JSON.stringify([row.accountId, row.idempotencyKey]), row]))
   const started = new Map<string, Started>()
   const spending = await readSpending(tx, allLimits, nowMs)
-  const limitsOf = new Map(allLimits.map((row) => [JSON.stringify([row.accountId, row.keyId]), row]))
 
   function startOne(command: StartCommand, number: number): StartAnswer {
     const { accountId, keyId, model, idempotencyKey, requestDigest } = command
@@ -58,7 +57,7 @@ export async function startGenerations(
     const [row, mine] = [known.get(name), started.get(name)]
     const before = row?.requestDigest ?? mine?.command.requestDigest
     const job = row ? toPositioned(row) : mine?.job
-    const limits = limitsOf.get(JSON.stringify([accountId, keyId]))
+    const limits = spending.find(accountId, keyId)
     const state = {
       budgets: limits ? spending.budgets(limits) : [],
       earlier: job && before ? { job, same: before.equals(requestDigest) } : null,
