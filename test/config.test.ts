@@ -65,6 +65,8 @@ describe('a wrong value is refused by name, with what it may be', () => {
     ['MEDIAGEN_CORS_ORIGINS', 'app.example'],
     ['MEDIAGEN_ROLES', 'api,boss'],
     ['MEDIAGEN_LOG_LEVEL', 'loud'],
+    ['MEDIAGEN_TIME_ZONE', 'Mars/Olympus'],
+    ['MEDIAGEN_TIME_ZONE', '01:00'],
   ])('%s=%s', (env, value) => {
     expect(() => readConfig({ [env]: value })).toThrow(StartupError)
     expect(() => readConfig({ [env]: value })).toThrow(new RegExp(`^${env} must be .*, but is "${value}"\\.$`))

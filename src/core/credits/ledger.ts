@@ -28,7 +28,7 @@ export interface LedgerEntry {
   readonly entryId: string
   readonly accountId: string
   readonly jobId: string | null
-  /** The key that started the job, and what its owner calls it; null without one, and for jobs that were forgotten before 0.1. */
+  /** The key that started the job, and what its owner calls it; null without one, and for jobs that were forgotten before there were limits. */
   readonly keyId: string | null
   readonly keyName: string | null
   readonly kind: EntryKind
