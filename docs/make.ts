@@ -9,7 +9,7 @@ import { permissions } from '../src/core/accounts/key.ts'
 import { addRoutes, type RouteDeps } from '../src/gateway/server.ts'
 import { limitGroups } from '../src/limits.ts'
 import { createProgram } from '../src/main.ts'
-import { addImageRoutes } from '../src/openai/images.ts'
+import { addOpenaiRoutes } from '../src/openai/routes.ts'
 import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
@@ -129,7 +129,7 @@ export async function readOpenapi(): Promise<Openapi> {
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
       const readOutput = async (): Promise<string> => ''
-      addImageRoutes(doors, { core, stopping, model: null, maxCredits: null, readOutput, nowMs: () => 0 })
+      addOpenaiRoutes(doors, { core, stopping, imageModel: null, maxCredits: null, readOutput, nowMs: () => 0 })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

@@ -1,8 +1,6 @@
 // Ended jobs as an answer of OpenAI's interface.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { type Job, JobStatus, type Output } from '../../gen/mediagen/v1/generation_pb.ts'
-import { MediagenError } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
+import type { Job, Output } from '../../gen/mediagen/v1/generation_pb.ts'
 import { record, string, url } from '../gateway/schema-fields.ts'
 import type { ImageBody } from './image-request.ts'
 
@@ -41,40 +39,6 @@ const usage = {
   input_tokens_details: { text_tokens: 0, image_tokens: 0 },
   output_tokens: 0,
   total_tokens: 0,
-}
-
-/**
- * The outputs of jobs after the wait. Where several were asked for, those that did not succeed are left out.
- * @throws MediagenError `generation_unfinished` if one has not ended, `generation_failed` if none succeeded
- */
-export function outputsOf(jobs: readonly Job[]): readonly Output[] {
-  const open = jobs.filter(({ status }) => isOpen(status))
-  if (open.length > 0) throw unfinished(open)
-  const succeeded = jobs.filter(({ status }) => status === JobStatus.SUCCEEDED)
-  const [first] = jobs
-  if (succeeded.length === 0 && first) throw failed(first)
-  return succeeded.flatMap(({ outputs }) => outputs)
-}
-
-function isOpen(status: JobStatus): boolean {
-  return status === JobStatus.QUEUED || status === JobStatus.RUNNING || status === JobStatus.NEEDS_REVIEW
-}
-
-/** The refusal of a wait that is over before the jobs are. */
-export function unfinished(jobs: readonly Pick<Job, 'jobId' | 'status'>[]): MediagenError {
-  const ids = jobs.map(({ jobId }) => jobId).join(', ')
-  const state = jobs.some(({ status }) => status === JobStatus.NEEDS_REVIEW)
-    ? 'under review by the operator'
-    : 'still under way'
-  return new MediagenError(
-    'generation_unfinished',
-    `The wait is over, and this is ${state}: ${ids}. GET /v1/jobs/{job_id} has the pictures once it has ended; the same request within ten minutes waits for it again.`,
-  )
-}
-
-function failed({ jobId, error }: Job): MediagenError {
-  const reason = error ? `${cutText(error.message)} (${error.code})` : 'it ended without pictures'
-  return new MediagenError('generation_failed', `The job ${jobId} did not succeed: ${reason}. Nothing was charged.`)
 }
 
 /** Body of the answer, but for its pictures. */

@@ -9,8 +9,8 @@ import { addConsole } from '../../gateway/console.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
 import { createMcpRoute } from '../../mcp/route.ts'
-import { addImageRoutes } from '../../openai/images.ts'
 import { createOutputReader } from '../../openai/outputs.ts'
+import { addOpenaiRoutes } from '../../openai/routes.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
 import type { PipelineDeps } from '../../rpc/pipeline.ts'
@@ -75,9 +75,9 @@ export function createPublicServer(
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
-      const { openaiImageModel: model, openaiMaxCredits: maxCredits } = config
+      const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits } = config
       const readOutput = createOutputReader(assets?.blobs)
-      addImageRoutes(app, { core, stopping, model, maxCredits, readOutput, nowMs: Date.now })
+      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, readOutput, nowMs: Date.now })
     },
     downloads: {
       inAll: Math.min(config.maxDownloads, files.downloads),

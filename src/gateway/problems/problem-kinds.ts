@@ -213,7 +213,7 @@ export const problemKinds = {
   generation_unfinished: {
     title: 'Generation not finished',
     http: 504,
-    help: "A request of OpenAI's interface waited as long as this server waits, and its job goes on. The detail names the job: GET /v1/jobs/{job_id} has the pictures once it has ended. The same request within ten minutes waits for the same job.",
+    help: "A request of OpenAI's interface waited as long as this server waits, and its job goes on. The detail names the job: GET /v1/jobs/{job_id} has the outputs once it has ended. The same request within ten minutes waits for the same job.",
   },
   shutting_down: {
     title: 'Shutting down',

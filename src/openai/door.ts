@@ -1,0 +1,140 @@
+// What the doors of OpenAI's interface have in common. docs/openai.md.
+import type { CallOptions } from '@connectrpc/connect'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Modality } from '../../gen/mediagen/v1/catalog_pb.ts'
+import type { Job } from '../../gen/mediagen/v1/generation_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import { type CoreClient, forward } from '../gateway/core-client.ts'
+import { readHeadersOf } from '../gateway/headers.ts'
+import { text } from '../gateway/query.ts'
+import { patienceOf, whenClosed } from '../guards/hang-ups.ts'
+import type { Attempts } from './attempts.ts'
+import { findCeiling, maxCreditsHeader } from './ceiling.ts'
+import { Generations, type Order } from './generations.ts'
+import { type ReadOutput, unfinished } from './outputs.ts'
+import { startOnce } from './repetitions.ts'
+
+/** What every door needs. */
+export interface DoorDeps {
+  readonly core: CoreClient
+  readonly stopping: AbortSignal
+  /** Ceiling where nothing else says one; null for none. */
+  readonly maxCredits: number | null
+  readonly readOutput: ReadOutput
+  readonly nowMs: () => number
+}
+
+/** Headers that every door reads. */
+export const doorHeaders = {
+  'Idempotency-Key': text('The same value for the same request: it is answered with its earlier jobs.'),
+  'Mediagen-Max-Credits': maxCreditsHeader,
+  'X-Stainless-Retry-Count': text("How often OpenAI's libraries have repeated this request."),
+}
+
+/** Refusals of every door. */
+export const doorErrors = [
+  'model_not_found',
+  'model_not_allowed',
+  'model_unavailable',
+  'invalid_input',
+  'max_credits_required',
+  'price_above_maximum',
+  'insufficient_credits',
+  'budget_exceeded',
+  'too_many_jobs',
+  'generation_failed',
+  'generation_unfinished',
+] as const
+
+/** Clients of this interface repeat what fails: a picture would be paid twice. */
+export function forbidRetries(door: FastifyInstance): void {
+  door.addHook('onRequest', (_request, reply, done) => {
+    reply.header('x-should-retry', 'false')
+    done()
+  })
+}
+
+/** A model that a request names, or that of the server. */
+export interface WantedModel {
+  /** As the request has it. */
+  readonly name: string | null | undefined
+  /** Where the request has none; null for none. */
+  readonly fallback: string | null
+  /** The setting that names it. */
+  readonly setting: string
+  readonly modality: Modality
+  /** What such a model makes, such as `pictures`. */
+  readonly makes: string
+}
+
+/** Finds a model by its id or alias. */
+export async function findModel(
+  request: FastifyRequest,
+  core: Pick<CoreClient, 'catalog'>,
+  { name: sent, fallback, setting, modality: wanted, makes }: WantedModel,
+) {
+  const name = sent || fallback
+  if (!name)
+    throw new MediagenError(
+      'invalid_request',
+      `The request names no model, and this server has none for such requests (${setting}).`,
+      { violations: [{ pointer: '/model', detail: 'is required' }] },
+    )
+  const { model: id, modality, inputSchema = {} } = await core.catalog.resolveModel({ name }, forward(request))
+  if (modality !== wanted)
+    throw new MediagenError('invalid_request', `${id} does not make ${makes}. POST /v1/run starts any model.`, {
+      violations: [{ pointer: '/model', detail: `must be a model that makes ${makes}` }],
+    })
+  return { id, inputSchema }
+}
+
+/** What a request asks for. */
+export interface DoorOrder extends Order {
+  /** `max_credits` of its body. */
+  readonly maxCredits: number | null
+  /** The body as text: the same for equal bodies. */
+  readonly body: string
+  /** Whether the client gets addresses of the outputs, and not their bytes. */
+  readonly asUrls: boolean
+}
+
+/** Checks what the order may cost, starts its jobs once, and waits until they have ended. Names them and their charge in headers. */
+export async function fulfil(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  attempts: Attempts,
+  deps: DoorDeps,
+  order: DoorOrder,
+): Promise<Job[]> {
+  const { core, stopping, nowMs } = deps
+  const ceiling = await findCeiling(request, core, {
+    header: readHeadersOf(request, doorHeaders)['Mediagen-Max-Credits'],
+    body: order.maxCredits,
+    server: deps.maxCredits,
+  })
+  const generations = new Generations(core, order, forwardFor(request, order.asUrls))
+  const maxCredits = await generations.price(ceiling)
+  const signal = patienceOf(reply, stopping)
+  const start = { generations, maxCredits, body: order.body }
+  const group = await startOnce(request, attempts, start, nowMs, (answered) =>
+    whenClosed(reply, () => answered(reply.statusCode === 200 && reply.raw.writableFinished)),
+  )
+  const jobs = await generations.awaitEnds(group, signal).catch((error: unknown) => {
+    if (!stopping.aborted) throw error
+    throw unfinished([])
+  })
+  reply.header('mediagen-job', jobs.map(({ jobId }) => jobId).join(', '))
+  reply.header('mediagen-credits-charged', String(sumCharges(jobs)))
+  return jobs
+}
+
+function sumCharges(jobs: readonly Job[]): number {
+  return jobs.reduce((sum, { billing }) => sum + Number(billing?.charged ?? 0), 0)
+}
+
+/** URLs that this server reads itself are below the core's own address, not below one that the client chose. */
+function forwardFor(request: FastifyRequest, asUrls: boolean): CallOptions {
+  const { headers } = forward(request)
+  const { 'x-forwarded-host': host, ...others } = headers as Record<string, string>
+  return { headers: asUrls && host !== undefined ? { ...others, 'x-forwarded-host': host } : others }
+}

@@ -1,0 +1,66 @@
+// Starts the jobs of a request once: a repetition of an earlier request gets the jobs of that one.
+import { digestParts } from '@mediagen/engine/canonical-json.ts'
+import type { FastifyRequest } from 'fastify'
+import { type Attempts, type Group, joinableMs } from './attempts.ts'
+import { type Generations, nameBases } from './generations.ts'
+
+/** What a request starts, unless it is a repetition. */
+export interface Start {
+  readonly generations: Generations
+  /** What each job may cost. */
+  readonly maxCredits: number
+  /** The body as text: the same for equal bodies. */
+  readonly body: string
+}
+
+/**
+ * The jobs of the request: those of an earlier one that it repeats, or new ones.
+ * @param onEnd told how to say whether the client got its answer
+ */
+export async function startOnce(
+  request: FastifyRequest,
+  attempts: Attempts,
+  { generations, maxCredits, body }: Start,
+  nowMs: () => number,
+  onEnd: (answered: (got: boolean) => void) => void,
+): Promise<Group> {
+  const { headers: sent, caller } = request
+  const keyId = caller?.keyId ?? ''
+  const named = sent['idempotency-key']
+  if (typeof named === 'string' && named !== '')
+    return generations.start([digestParts('idempotency-key', keyId, request.url, named)], maxCredits)
+  const digest = digestParts(keyId, request.url, body)
+  const isRetry = Number(sent['x-stainless-retry-count'] ?? 0) >= 1
+  const period = Math.floor(nowMs() / joinableMs)
+
+  const startNew = async (): Promise<Group> => {
+    const mayRead = caller?.permissions.includes('jobs:read') ?? false
+    const earlier = isRetry && mayRead ? await findElsewhere(generations, digest, period, nowMs) : null
+    if (earlier !== null) return generations.start([earlier], maxCredits)
+    return generations.start(nameBases(digest, period, attempts.takeOrdinal(digest, period)), maxCredits)
+  }
+  // Nothing is awaited between the two: a third request sees both.
+  const joined = attempts.join(digest, isRetry)
+  const attempt = attempts.begin(digest, joined?.started ?? startNew())
+  onEnd((got) => attempts.end(attempt, got))
+  return attempt.started
+}
+
+/** The latest of equal requests that another process took, or this one before it was restarted. */
+async function findElsewhere(
+  generations: Generations,
+  digest: string,
+  period: number,
+  nowMs: () => number,
+): Promise<string | null> {
+  for (const one of [period, period - 1]) {
+    let latest: string | null = null
+    for (const base of nameBases(digest, one)) {
+      const isRecent = await generations.isRecent(base, nowMs())
+      if (isRecent === null) break
+      if (isRecent) latest = base
+    }
+    if (latest !== null) return latest
+  }
+  return null
+}
