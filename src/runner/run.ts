@@ -35,7 +35,7 @@ export interface Run {
   readonly done: Promise<void>
   stop(reason: StopReason): void
   /** The content of the next heartbeat. */
-  takeNotification(): Heartbeat
+  takeHeartbeat(): Heartbeat
   /** Whether the outcome is decided, so a cancel cannot change it. */
   isDecided(): boolean
 }
@@ -101,7 +101,7 @@ export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run 
     },
     done: Promise.resolve(),
     stop,
-    takeNotification: () => ({ jobId: job.jobId, token, progress }),
+    takeHeartbeat: () => ({ jobId: job.jobId, token, progress }),
     isDecided: () => attempt.decided,
   }
   run.done = perform(attempt, abort).catch((error: unknown) => {

@@ -67,7 +67,7 @@ export function startRunner(deps: RunnerDeps): Runner {
   async function beat(): Promise<void> {
     if (current.size === 0) return
     const beating = new Map(current)
-    const beats = [...beating.values()].map((run) => run.takeNotification())
+    const beats = [...beating.values()].map((run) => run.takeHeartbeat())
     const { lost, cancelRequested, deadlinePassed } = await store.heartbeat(beats, leaseMs)
     for (const jobId of lost) beating.get(jobId)?.stop('lost')
     for (const jobId of cancelRequested) beating.get(jobId)?.stop('canceled')
