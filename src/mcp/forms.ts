@@ -7,7 +7,8 @@ const forms = { json: 'application/json', events: 'text/event-stream' } as const
 export const acceptsBoth = `${forms.json}, ${forms.events}`
 
 /**
- * An answer of the SDK in a form that the client takes: events where it names them, else JSON. Errors are JSON in any case.
+ * An answer of the SDK in a form that the client takes: events where it names them, else JSON, whatever it accepts. Errors are
+ * JSON in any case.
  * @param accept the client's header; null if it sent none
  */
 export async function toTakenForm(answer: Response, accept: string | null): Promise<Response> {
@@ -17,11 +18,6 @@ export async function toTakenForm(answer: Response, accept: string | null): Prom
   if (type.startsWith(forms.json) && answer.ok && takesEvents && !names(accept, forms.json, 'application/*', '*/*'))
     return withBody(answer, forms.events, toEvent(await answer.text()))
   return answer
-}
-
-/** Whether a client takes an answer to a message at all. */
-export function takesAny(accept: string | null): boolean {
-  return names(accept, ...Object.values(forms), 'application/*', 'text/*', '*/*') || accept === null
 }
 
 /** Whether the header has one of these ranges, and does not exclude it. */

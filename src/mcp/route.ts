@@ -5,7 +5,7 @@ import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { patienceOf } from '../guards/hang-ups.ts'
-import { acceptsBoth, takesAny, toTakenForm } from './forms.ts'
+import { acceptsBoth, toTakenForm } from './forms.ts'
 import type { McpOptions } from './http.ts'
 
 // What the protocol reads.
@@ -30,10 +30,6 @@ export function createMcpRoute(app: FastifyInstance, deps: McpRouteDeps, stoppin
     }
     if (Array.isArray(request.body)) throw new MediagenError('invalid_request', 'Send one message in each request.')
     const { accept = null } = request.headers
-    if (!takesAny(accept)) {
-      const message = `Answers are application/json or text/event-stream; your Accept header takes neither.`
-      return reply.code(406).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
-    }
     const answer = await load()
     const { authorization = '' } = request.headers
     const url = deps.publicUrl(request.headers.host)
@@ -79,7 +75,7 @@ function toOwnRoutes(app: FastifyInstance, request: FastifyRequest, here: string
       },
       remoteAddress: request.client,
       payloadAsStream: true,
-      ...(typeof body === 'string' && { payload: body }),
+      ...(body && { payload: typeof body === 'string' ? body : await toBuffer(body) }),
       ...(signal && { signal }),
     })
     return new Response(Readable.toWeb(answer.stream()) as ReadableStream, {
@@ -87,4 +83,8 @@ function toOwnRoutes(app: FastifyInstance, request: FastifyRequest, here: string
       headers: answer.headers as Record<string, string>,
     })
   }
+}
+
+async function toBuffer(body: BodyInit): Promise<Buffer> {
+  return Buffer.from(await new Response(body).arrayBuffer())
 }

@@ -6,20 +6,28 @@ import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextp
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { MediagenError } from '../core/errors.ts'
 import { refuseRepeatedNames } from '../guards/json-names.ts'
-import { createToolServer, createTools } from './tools.ts'
+import { createToolServer } from './server.ts'
+import { createTools } from './tools.ts'
+import type { OpenFile } from './uploads.ts'
 
-const waitSeconds = 180
+/** What the program serves with. */
+export interface StdioOptions {
+  readonly client: MediagenClient
+  /** No start costs more, whatever the agent allows. */
+  readonly maxCredits: number
+  /** Opens a file to upload. */
+  readonly openFile: OpenFile
+  /** Receives what went wrong; standard output is the client's. */
+  readonly report: (error: unknown) => void
+}
 
-/**
- * Serves until the client closes its end.
- * @param report receives what went wrong; standard output is the client's
- */
-export function serveMcp(client: MediagenClient, maxCredits: number, report: (error: unknown) => void) {
-  const tools = createTools(waitSeconds)
+/** Serves until the client closes its end. */
+export function serveMcp({ client, maxCredits, openFile, report }: StdioOptions) {
+  const tools = createTools({ openFile })
   const deps = { client, maxCredits, pausesMs: [500, 1500], report }
   const onerror = (error: Error) => report(`mediagen: ${error.message}`)
   const transport = new StdioServerTransport(readMessages(process.stdin, process.stdout, onerror))
-  serveStdio(() => createToolServer(tools, deps), { transport, onerror })
+  serveStdio(({ era }) => createToolServer(tools, deps, era), { transport, onerror })
 }
 
 /** The lines of a client. One that gives a name twice is answered here, because the SDK would take the last value, silently. */

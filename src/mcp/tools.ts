@@ -1,66 +1,15 @@
 // The tools: what an agent can do with one account. Each is one or two calls of the client, and nothing else.
-import type { Input, Job, MediagenClient } from '@mediagen/client/client.ts'
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type CallToolResult,
-  type ServerContext,
-  type Tool as ListedTool,
-} from '@modelcontextprotocol/server'
+import type { Input, Job } from '@mediagen/client/client.ts'
+import type { ServerContext } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import manifest from '../../package.json' with { type: 'json' }
-import { abridgeText, toErrorFacts, toViolationFacts, unexpected } from './errors.ts'
 import { createProgress } from './progress.ts'
-import {
-  type Facts,
-  toFullJobFacts,
-  toJobFacts,
-  toJobRow,
-  toLink,
-  toModelDetailFacts,
-  toModelFacts,
-  toPageFacts,
-} from './records.ts'
+import { toFullJobFacts, toJobFacts, toJobRow, toModelDetailFacts, toModelFacts, toPageFacts } from './records.ts'
+import { type AddTool, anyOf, createAdd, type Tool, type ToolDeps, type Tools } from './tool.ts'
+import { addUploadTool, type OpenFile } from './uploads.ts'
 
 // Agents' clients give a call up after 60 seconds, unless configured otherwise.
+const mostWaitSeconds = 50
 const usualWaitSeconds = 45
-// A larger preview is a link only.
-const mostPreviewBytes = 200_000
-
-/** A tool, by its name: what clients read of it, and how it is called. */
-export type Tools = ReadonlyMap<string, Tool>
-
-interface Tool {
-  readonly listed: ListedTool
-  call(given: Facts, deps: ToolDeps, context: ServerContext): Promise<CallToolResult>
-}
-
-/** What the tools work with. */
-export interface ToolDeps {
-  readonly client: MediagenClient
-  /** No start costs more, whatever the agent allows. */
-  readonly maxCredits: number
-  /** Aborts when the caller is gone, besides what the protocol says of each call. */
-  readonly signal?: AbortSignal
-  /** Pauses between attempts of a start. */
-  readonly pausesMs: readonly number[]
-  /** Called with each error that is a defect of this program. */
-  readonly report: (error: unknown) => void
-}
-
-interface Answer {
-  readonly facts: Facts
-  /** The job whose outputs are linked. */
-  readonly job?: Job
-  /** Whether small pictures of the outputs are sent along. */
-  readonly preview?: boolean | undefined
-}
-
-const instructions = `mediagen makes pictures, films, speech and music, and says the price in credits before it starts.
-Work in this order: find_models, describe_model (for the schema of the input), quote, start_generation with max_credits, wait_for_job until the status is neither queued nor running.
-Only success is charged. If a call of start_generation fails or times out, repeat it with the same idempotency_key and the same input: it never pays twice.
-Outputs are resource links whose URLs expire. The URL of an output is also a valid input wherever a schema says "format": "media".`
 
 const model = z.string().describe('Id of a model, such as acme/poster/text-to-image; find_models lists them.')
 const input = z.looseObject({}).describe("The model's own input; describe_model has its schema.")
@@ -72,11 +21,33 @@ const page = {
 }
 const reads = { readOnlyHint: true, openWorldHint: false }
 
-/** The tools, defined once for all servers and requests. @param waitSeconds how long wait_for_job may wait at most */
-export function createTools(waitSeconds: number): Tools {
+/** What differs between the places where the tools are served. */
+export interface ToolOptions {
+  /** How long waits may take at most; wait_for_job takes 50 seconds or less. */
+  readonly waitSeconds?: number
+  /** Opens a file of the agent's machine; unset where that is another machine. */
+  readonly openFile?: OpenFile
+}
+
+/** The tools, defined once for all servers and requests. */
+export function createTools({ waitSeconds = mostWaitSeconds, openFile }: ToolOptions): Tools {
   const tools = new Map<string, Tool>()
   const add = createAdd(tools)
+  addModelTools(add)
+  addUploadTool(add, openFile)
+  addStartTool(add)
+  addJobTools(add, Math.min(waitSeconds, mostWaitSeconds))
+  add('get_wallet', {
+    title: 'Read the wallet',
+    description: 'Says how many credits are available, and how many are held for jobs under way.',
+    inputSchema: z.strictObject({}),
+    annotations: reads,
+    run: async (_given, { client }) => ({ facts: { ...(await client.wallet()) } }),
+  })
+  return tools
+}
 
+function addModelTools(add: AddTool): void {
   add('find_models', {
     title: 'Find models',
     description: 'Lists models by words, and by category such as text-to-image, image-to-video or text-to-speech.',
@@ -105,31 +76,41 @@ export function createTools(waitSeconds: number): Tools {
       return { facts: { model: given.model, credits, expires_at } }
     },
   })
-  add('start_generation', {
-    title: 'Start a generation',
-    description:
-      'Starts a generation and answers with its job at once; call wait_for_job next. This spends credits: the quoted ones are held, and charged if it succeeds.',
-    inputSchema: z.strictObject({
-      model,
-      input,
-      max_credits: z.int().min(0).describe('Start nothing that costs more. Nothing is held then.'),
-      idempotency_key: z
-        .string()
-        .regex(/^[\x21-\x7e]{1,255}$/)
-        .describe(
-          'A new unique text for each generation you want, such as a UUID; the same text again only to repeat a call whose answer you did not get.',
-        ),
-    }),
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async run(given, deps, { mcpReq }) {
-      const signal = anyOf(mcpReq.signal, deps.signal)
-      const maxCredits = Math.min(given.max_credits, deps.maxCredits)
-      const { idempotency_key: idempotencyKey } = given
-      const options = { maxCredits, idempotencyKey, signal, pausesMs: deps.pausesMs }
-      const job = await deps.client.start(given.model, given.input as Input, options)
-      return { facts: toJobFacts(job), job }
+}
+
+function addStartTool(add: AddTool): void {
+  add(
+    'start_generation',
+    {
+      title: 'Start a generation',
+      description:
+        'Starts a generation and answers with its job at once; call wait_for_job next. This spends credits: the quoted ones are held, and charged if it succeeds.',
+      inputSchema: z.strictObject({
+        model,
+        input,
+        max_credits: z.int().min(0).describe('Start nothing that costs more. Nothing is held then.'),
+        idempotency_key: z
+          .string()
+          .regex(/^[\x21-\x7e]{1,255}$/)
+          .describe(
+            'A new unique text for each generation you want, such as a UUID; the same text again only to repeat a call whose answer you did not get.',
+          ),
+      }),
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      async run(given, deps, { mcpReq }) {
+        const signal = anyOf(mcpReq.signal, deps.signal)
+        const maxCredits = Math.min(given.max_credits, deps.maxCredits)
+        const { idempotency_key: idempotencyKey } = given
+        const options = { maxCredits, idempotencyKey, signal, pausesMs: deps.pausesMs }
+        const job = await deps.client.start(given.model, given.input as Input, options)
+        return { facts: toJobFacts(job), job }
+      },
     },
-  })
+    true,
+  )
+}
+
+function addJobTools(add: AddTool, waitSeconds: number): void {
   add('wait_for_job', {
     title: 'Wait for a job',
     description:
@@ -174,90 +155,6 @@ export function createTools(waitSeconds: number): Tools {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async (given, { client }) => ({ facts: toJobFacts(await client.cancel(given.job_id)) }),
   })
-  add('get_wallet', {
-    title: 'Read the wallet',
-    description: 'Says how many credits are available, and how many are held for jobs under way.',
-    inputSchema: z.strictObject({}),
-    annotations: reads,
-    run: async (_given, { client }) => ({ facts: { ...(await client.wallet()) } }),
-  })
-  return tools
-}
-
-/** Creates a server with the tools, for one connection or one request. */
-export function createToolServer(tools: Tools, deps: ToolDeps): Server {
-  const server = new Server(
-    { name: 'mediagen', title: 'mediagen', version: manifest.version },
-    { instructions, capabilities: { tools: {} } },
-  )
-  server.setRequestHandler('tools/list', () => ({ tools: [...tools.values()].map(({ listed }) => listed) }))
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = tools.get(params.name)
-    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${abridgeText(params.name)}.`)
-    return server.projectCallToolResult(await tool.call(params.arguments ?? {}, deps, context), undefined)
-  })
-  return server
-}
-
-interface ToolDefinition<Schema extends z.ZodObject> {
-  readonly title: string
-  readonly description: string
-  readonly inputSchema: Schema
-  readonly annotations: object
-  run(given: z.output<Schema>, deps: ToolDeps, context: ServerContext): Promise<Answer>
-}
-
-/**
- * Adds tools that answer with JSON, links and pictures; whatever they throw becomes the result of the call. Arguments are
- * checked here, because the SDK's own refusals have no code.
- */
-function createAdd(tools: Map<string, Tool>) {
-  return <Schema extends z.ZodObject>(name: string, definition: ToolDefinition<Schema>): void => {
-    const { inputSchema, run, ...about } = definition
-    const listed = { name, ...about, inputSchema: toListedSchema(inputSchema) }
-    async function call(given: Facts, deps: ToolDeps, context: ServerContext): Promise<CallToolResult> {
-      try {
-        const checked = inputSchema.safeParse(dropNulls(given, inputSchema))
-        if (!checked.success) return refuse(toViolationFacts(checked.error.issues))
-        const { facts, job, preview: pictured } = await run(checked.data, deps, context)
-        const links = job?.outputs.flatMap((output, index) => toLink(job, output, index)) ?? []
-        const pictures = job && pictured ? await loadPreviews(deps.client, job) : []
-        return { content: [toText(facts), ...links, ...pictures], structuredContent: facts }
-      } catch (error) {
-        const facts = toErrorFacts(error)
-        if (facts === null && !anyOf(context.mcpReq.signal, deps.signal).aborted) deps.report(error)
-        return refuse(facts ?? unexpected)
-      }
-    }
-    tools.set(name, { listed, call })
-  }
-}
-
-/** The schema that clients read. Bounds that only say what a JSON number can carry are left out. */
-function toListedSchema(schema: z.ZodObject): ListedTool['inputSchema'] {
-  const listed = z.toJSONSchema(schema, {
-    io: 'input',
-    override({ jsonSchema }) {
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
-    },
-  })
-  return listed as ListedTool['inputSchema']
-}
-
-/** Models often send null for what they leave out. */
-function dropNulls(given: Facts, { shape }: z.ZodObject): Facts {
-  const isLeftOut = ([name, value]: [string, unknown]): boolean =>
-    value === null && Object.hasOwn(shape, name) && shape[name].safeParse(undefined).success
-  return Object.fromEntries(Object.entries(given).filter((entry) => !isLeftOut(entry)))
-}
-
-function refuse(facts: Facts): CallToolResult {
-  return { content: [toText({ error: facts })], structuredContent: { error: facts }, isError: true }
-}
-
-function toText(facts: Facts) {
-  return { type: 'text' as const, text: JSON.stringify(facts) }
 }
 
 /** Waits for the end of a job; returns it as it is when the time is over or the caller is gone. */
@@ -279,19 +176,4 @@ async function wait(
     if (!signal.aborted) throw error
     return last ?? client.job(job_id)
   }
-}
-
-function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
-}
-
-/** Small pictures of the outputs; what cannot be loaded is left out, as it is linked anyway. */
-async function loadPreviews(client: MediagenClient, { outputs }: Job) {
-  const loads = outputs.slice(0, 4).map(async ({ preview_url: url }) => {
-    const picture = await client.download({ url })
-    if (picture.size > mostPreviewBytes) return []
-    const data = Buffer.from(await picture.arrayBuffer()).toString('base64')
-    return [{ type: 'image' as const, mimeType: picture.type, data }]
-  })
-  return (await Promise.all(loads.map((load) => load.catch(() => [])))).flat()
 }

@@ -7,7 +7,8 @@ import { createClient as createUser } from '@mediagen/client/client.ts'
 import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createToolServer, createTools } from '../../src/mcp/tools.ts'
+import { createToolServer } from '../../src/mcp/server.ts'
+import { createTools } from '../../src/mcp/tools.ts'
 import { openForgetfulProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp } from '../test-app.ts'
 import { openCommandLine, watchEnd } from './command-line.ts'
@@ -73,14 +74,14 @@ test.each([
     steps.push(progress)
     if (progress === 0.5) gate.open()
   }
-  expect(await agent.ask('wait_for_job', { job_id, seconds: 60 }, { onprogress })).toMatchObject({
+  expect(await agent.ask('wait_for_job', { job_id, seconds: 50 }, { onprogress })).toMatchObject({
     status: 'succeeded',
   })
   expect(steps).toEqual([...new Set(steps)].toSorted((a, b) => a - b))
   expect(steps).toContain(0.5)
   const { content } = (await agent.client.callTool({ name: 'get_job', arguments: { job_id, preview: true } })) as any
   expect(content).toMatchObject([{ type: 'text' }, { type: 'resource_link', mimeType: 'image/png' }, { type: 'image' }])
-  const { error } = await agent.ask('wait_for_job', { job_id, seconds: 181 })
+  const { error } = await agent.ask('wait_for_job', { job_id, seconds: 51 })
   expect(error).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/seconds' }] })
 })
 
@@ -107,7 +108,7 @@ test.each([
 ])('%s is a result that says so', async (_, url, error) => {
   const client = createUser({ url, key: 'mgk_wrong' })
   const parts = { client, maxCredits: Infinity, pausesMs: [], report: console.error }
-  const server = createToolServer(createTools(1), parts)
+  const server = createToolServer(createTools({}), parts, 'legacy')
   const [near, far] = InMemoryTransport.createLinkedPair()
   const agent = new Client({ name: 'test', version: '1' })
   await Promise.all([server.connect(far), agent.connect(near)])

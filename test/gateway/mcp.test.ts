@@ -55,6 +55,7 @@ test.each(['legacy', { pin: '2026-07-28' }] as const)('an agent goes from words 
     'find_models',
     'describe_model',
     'quote',
+    'upload_file',
     'start_generation',
     'wait_for_job',
     'get_job',
@@ -138,7 +139,7 @@ describe('waiting', () => {
     await gate.begun()
     const gone = new AbortController()
     const told = Promise.withResolvers<unknown>()
-    const call = agent.call('wait_for_job', { job_id, seconds: 180 }, { signal: gone.signal, onprogress: told.resolve })
+    const call = agent.call('wait_for_job', { job_id, seconds: 50 }, { signal: gone.signal, onprogress: told.resolve })
     expect(await told.promise).toMatchObject({ total: 1 })
     gone.abort()
     await expect(call).rejects.toThrow()
@@ -153,7 +154,7 @@ describe('waiting', () => {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
       },
-      body: JSON.stringify(callTool('wait_for_job', { job_id, seconds: 180 })),
+      body: JSON.stringify(callTool('wait_for_job', { job_id, seconds: 50 })),
       signal: cut.signal,
     })
     // The head comes before the first piece of the body.
@@ -186,7 +187,7 @@ describe('waiting', () => {
     const order = { model: 'test/gate/text-to-image', input: gate.input, max_credits: 10, idempotency_key: 'a' }
     const { job_id } = await agent.ask('start_generation', order)
     const told = Promise.withResolvers<unknown>()
-    const waiting = agent.call('wait_for_job', { job_id, seconds: 60 }, { onprogress: told.resolve })
+    const waiting = agent.call('wait_for_job', { job_id, seconds: 50 }, { onprogress: told.resolve })
     await told.promise
     const stopped = own[Symbol.asyncDispose]()
     await expect(waiting).resolves.toMatchObject({ structuredContent: { job_id } })

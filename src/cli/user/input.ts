@@ -1,6 +1,6 @@
 // The input of a generation from the command line: a JSON file, single values, and files that are uploaded.
 import { constants, openAsBlob, readFileSync } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Input, type Json, type MediagenClient, Refused } from '@mediagen/client/client.ts'
@@ -87,6 +87,8 @@ async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Pro
 export async function openFile(path: string): Promise<Blob> {
   try {
     await access(path, constants.R_OK)
+    // Opening a pipe would wait for its writer.
+    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
     return await openAsBlob(path)
   } catch (error) {
     throw new StartupError(`${path} cannot be read: ${describeFileError(error)}.`, { cause: error })

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import type { Command } from 'commander'
 import { parseCount } from './counts.ts'
+import { openFile } from './input.ts'
 import { say } from './print.ts'
 import { withServer } from './server.ts'
 
@@ -17,7 +18,7 @@ export function addMcpCommand(program: Command): void {
     .action(
       withServer(async ({ client }, { maxCredits = Infinity }: { maxCredits?: number }, _command: Command) => {
         const { serveMcp } = await import('../../mcp/stdio.ts')
-        serveMcp(client, maxCredits, report)
+        serveMcp({ client, maxCredits, openFile, report })
         return undefined
       }),
     )
