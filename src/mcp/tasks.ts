@@ -76,7 +76,7 @@ export function addTaskMethods(server: Server, deps: TaskDeps): void {
   add('tasks/get', async (taskId) => {
     const job = await client.job(taskId)
     const task = toTask(job)
-    return { ...task, ...(task.status === 'completed' && { result: toJobResult(job) }) }
+    return { ...task, ...(task.status === 'completed' && { result: { resultType: 'complete', ...toJobResult(job) } }) }
   })
   add('tasks/update', async (taskId, { mcpReq }) => {
     if (mcpReq.inputResponses === undefined)

@@ -11,6 +11,9 @@ export type OpenFile = (path: string) => Promise<Blob>
 // Keeps an agent that was talked into it from sending keys and settings off this machine.
 const mediaNames = /\.(?:png|jpe?g|webp|avif|gif|tiff?|mp4|m4v|3gp|mov|webm|mkv|mp3|wav|flac|og[ag]|opus|aac|m4a|mka)$/i
 
+// Agents often send one.
+const dataUrl = /^data:[\w.+/-]{0,100};base64,/
+
 const about = {
   title: 'Upload a file',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -39,11 +42,11 @@ export function addUploadTool(add: AddTool, openFile?: OpenFile): void {
       inputSchema: z.strictObject({
         content_base64: z
           .string()
-          .refine((text) => !/[^\w+/=\s-]/.test(text), 'must be base64')
+          .refine((text) => !/[^\w+/=\s-]/.test(text.replace(dataUrl, '')), 'must be base64')
           .describe('The file, in base64.'),
       }),
       async run(given, { client }) {
-        const content = new Blob([Buffer.from(given.content_base64, 'base64')])
+        const content = new Blob([Buffer.from(given.content_base64.replace(dataUrl, ''), 'base64')])
         return { facts: toFileFacts(await client.upload(content)) }
       },
     })

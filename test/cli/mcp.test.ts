@@ -1,5 +1,7 @@
 // mediagen mcp: the tools on standard input and output, used by the official SDK's client, which starts the program.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -122,6 +124,59 @@ test('a missing key is a sentence', async () => {
   const { status, stdout, stderr } = await line.run(['mcp'], { XDG_CONFIG_HOME: app.folder })
   expect([status, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^mediagen: There is no API key for .* Run mediagen login/)
+})
+
+test('P276 a job is a task to a client that declares Tasks', async () => {
+  await using line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: app.account.key })
+  const child = await line.start(['mcp'], { XDG_CONFIG_HOME: app.folder }, undefined, 'pipe')
+  const answers = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]()
+  const clientCapabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+  const said = { protocolVersion: '2026-07-28', clientInfo: { name: 't', version: '1' }, clientCapabilities }
+  const _meta = Object.fromEntries(
+    Object.entries(said).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]),
+  )
+  const ask = async (method: string, params: object = {}) => {
+    child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })}\n`)
+    return JSON.parse((await answers.next()).value as string)
+  }
+  expect((await ask('server/discover')).result.capabilities).toEqual({ tools: {}, ...clientCapabilities })
+  const gate = app.gate()
+  const order = { model: 'test/gate/text-to-image', input: gate.input, max_credits: 10, idempotency_key: 'task' }
+  const { result } = await ask('tools/call', { name: 'start_generation', arguments: order })
+  expect(result).toMatchObject({ resultType: 'task', status: 'working' })
+  gate.open()
+  const { taskId } = result
+  await expect
+    .poll(() => ask('tasks/get', { taskId }))
+    .toMatchObject({
+      result: { status: 'completed', result: { structuredContent: { job_id: taskId, status: 'succeeded' } } },
+    })
+  expect((await ask('tasks/get', { taskId: 'job_none' })).error.code).toBe(-32_602)
+  child.stdin?.end()
+  await once(child, 'close')
+})
+
+test('P279 upload_file takes the path of a picture, and nothing else from the disk', async () => {
+  const file = (name: string) => join(app.folder, name)
+  writeFileSync(file('Picture.PNG'), readFileSync(join(import.meta.dirname, '../models/picture.png')))
+  writeFileSync(file('secret.txt'), 'secret')
+  writeFileSync(file('secret.png'), 'secret')
+  mkdirSync(file('folder.png'))
+  execFileSync('mkfifo', [file('pipe.png')])
+  const stored = await pinned.ask('upload_file', { path: file('Picture.PNG') })
+  expect(stored).toMatchObject({ file_id: expect.stringMatching(/^file_/), content_type: 'image/png' })
+  for (const [name, code, words] of [
+    ['secret.txt', 'invalid_request', 'must be the path of a picture'],
+    ['secret.png', 'invalid_media', ''],
+    ['folder.png', 'invalid_request', 'not a file'],
+    ['pipe.png', 'invalid_request', 'not a file'],
+    ['missing.png', 'invalid_request', 'no such file'],
+  ] as const) {
+    const { error } = await pinned.ask('upload_file', { path: file(name) })
+    expect(error.code, name).toBe(code)
+    if (words) expect(error.errors).toMatchObject([{ pointer: '/path', detail: expect.stringContaining(words) }])
+  }
+  expect((await app.send('/v1/files')).body.total).toBe(1)
 })
 
 test('P223 a message that gives a name twice is refused, and the next one is served', async () => {

@@ -1,4 +1,6 @@
 // POST /mcp, as clients use it that keep less closely to the protocol than the SDK does.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 
@@ -64,6 +66,103 @@ describe('the form of an answer', () => {
     const { result } = JSON.parse((await post('tools/call', params)).text)
     expect(result.structuredContent).toMatchObject({ job_id, status: 'succeeded' })
   })
+})
+
+describe('P278 an argument of another name is refused with the one that was meant', () => {
+  test.each([
+    ['find_models', { query: 'cat' }, 'query', 'did you mean "search"?'],
+    ['find_models', { Q: 'cat' }, 'Q', 'did you mean "search"?'],
+    ['find_models', { serach: 'cat' }, 'serach', 'did you mean "search"?'],
+    ['quote', { model, prompt: 'x' }, 'prompt', 'did you mean "input.prompt"?'],
+    ['quote', { model_id: model, input }, 'model_id', 'did you mean "model"?'],
+    [
+      'start_generation',
+      { model, input, max_cost: 1, idempotency_key: 'a' },
+      'max_cost',
+      'did you mean "max_credits"?',
+    ],
+    ['wait_for_job', { job_id: 'job_1', timeout: 5 }, 'timeout', 'did you mean "seconds"?'],
+    ['get_job', { id: 'job_1' }, 'id', 'did you mean "job_id"?'],
+    ['get_job', { job_id: 'job_1', constructor: 1 }, 'constructor', '. The arguments are job_id, preview.'],
+    ['get_wallet', { account: 1 }, 'account', '. The tool takes no arguments.'],
+  ])('%s %j', async (tool, given, name, words) => {
+    const { isError, structuredContent } = await call(tool, given)
+    expect(isError).toBe(true)
+    const { detail } = structuredContent.error.errors.find(({ pointer }: any) => pointer === `/${name}`)
+    expect(detail).toBe(`There is no argument "${name}"${words.startsWith('.') ? '' : ': '}${words}`)
+  })
+
+  test('and many of them are refused with the first ones', async () => {
+    const given = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`search${index}`, 1]))
+    const { structuredContent } = await call('find_models', given)
+    expect(structuredContent.error.errors).toHaveLength(20)
+  })
+})
+
+describe('P279 upload_file', () => {
+  const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
+
+  test.each(['', 'data:image/png;base64,'])(
+    'stores a file of the account, whose id is an input: %s',
+    async (before) => {
+      const base64 = picture.toString('base64')
+      const { structuredContent: file } = await call('upload_file', { content_base64: before + base64 })
+      expect(file).toMatchObject({ content_type: 'image/png', bytes: picture.length, url: expect.any(String) })
+      const stored = await app.send(`/v1/files/${file.file_id}`)
+      expect(stored.body).toMatchObject({ bytes: picture.length, content_type: 'image/png' })
+      expect(Buffer.from(await (await fetch(file.url)).arrayBuffer()).equals(picture)).toBe(true)
+    },
+  )
+
+  test('stores nothing that is no media, no base64 or too large, or that the key may not store', async () => {
+    const total = async () => (await app.send('/v1/files')).body.total
+    const before = await total()
+    for (const [content_base64, error] of [
+      ['eA==', { code: 'invalid_media' }],
+      ['', { code: 'invalid_request' }],
+      ['no base64!', { code: 'invalid_request', errors: [{ pointer: '/content_base64' }] }],
+      [undefined, { code: 'invalid_request', errors: [{ pointer: '/content_base64' }] }],
+    ] as const)
+      expect(await call('upload_file', { content_base64 })).toMatchObject({
+        isError: true,
+        structuredContent: { error },
+      })
+    const large = await post('tools/call', {
+      name: 'upload_file',
+      arguments: { content_base64: 'x'.repeat(1_048_576) },
+    })
+    expect(large.status).toBe(413)
+    const key = await app.createKey(app.account.accountId, ['jobs:read'])
+    const params = { name: 'upload_file', arguments: { content_base64: picture.toString('base64') } }
+    const refused = await app.send('/mcp', { key, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } })
+    expect(refused.body.result.structuredContent.error.code).toBe('missing_permission')
+    expect(await total()).toBe(before)
+  })
+})
+
+test('a start over a limit of its key says which one', async () => {
+  const { body } = await app.send('/v1/keys', {
+    body: { name: 'small', permissions: ['generate', 'models:read'], limits: { per_start: 0 } },
+  })
+  const given = { model: 'test/instant/text-to-image', input, max_credits: 9, idempotency_key: 'over' }
+  const params = { name: 'start_generation', arguments: given }
+  const answer = await app.send('/mcp', {
+    key: body.key,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+  })
+  expect(answer.body.result.structuredContent.error).toMatchObject({
+    code: 'budget_exceeded',
+    required: 3,
+    budget: { of: 'key', limit: 'per_start', credits: 0 },
+  })
+})
+
+test('P280 wait_for_job takes at most 50 seconds, less than clients wait for a call', async () => {
+  const { tools } = JSON.parse((await post('tools/list')).text).result
+  const { properties } = tools.find(({ name }: { name: string }) => name === 'wait_for_job').inputSchema
+  expect(properties.seconds).toMatchObject({ minimum: 1, maximum: 50, default: 45 })
+  const refused = await call('wait_for_job', { job_id: 'job_1', seconds: 51 })
+  expect(refused.structuredContent.error).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/seconds' }] })
 })
 
 test('null for an argument that may be left out is as if it were', async () => {
