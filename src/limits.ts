@@ -39,7 +39,7 @@ const requests = {
     'MEDIAGEN_WAIT_SECONDS',
     180,
     [1, 3600],
-    'How long `wait=true` and `wait_for_job` of MCP wait',
+    'How long `wait=true` waits, and `wait_for_job` of MCP, which waits 50 seconds at most',
     '202 with the record',
   ),
 }
