@@ -13,21 +13,18 @@ const mostErrors = 20
 const usualNames: ReadonlyMap<string, string> = new Map([
   ['q', 'search'],
   ['query', 'search'],
-  ['keywords', 'search'],
   ['text', 'search'],
   ['type', 'category'],
   ['task', 'category'],
   ['max_cost', 'max_credits'],
   ['budget', 'max_credits'],
   ['params', 'input'],
-  ['parameters', 'input'],
   ['arguments', 'input'],
   ['id', 'job_id'],
   ['task_id', 'job_id'],
   ['timeout', 'seconds'],
   ['file', 'path'],
   ['data', 'content_base64'],
-  ['base64', 'content_base64'],
 ])
 
 /** A text that an agent can afford to read; a longer one is cut. */

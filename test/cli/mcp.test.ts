@@ -1,7 +1,6 @@
 // mediagen mcp: the tools on standard input and output, used by the official SDK's client, which starts the program.
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -162,14 +161,14 @@ test('P279 upload_file takes the path of a picture, and nothing else from the di
   writeFileSync(file('secret.txt'), 'secret')
   writeFileSync(file('secret.png'), 'secret')
   mkdirSync(file('folder.png'))
-  execFileSync('mkfifo', [file('pipe.png')])
+  symlinkSync('/dev/zero', file('endless.png'))
   const stored = await pinned.ask('upload_file', { path: file('Picture.PNG') })
   expect(stored).toMatchObject({ file_id: expect.stringMatching(/^file_/), content_type: 'image/png' })
   for (const [name, code, words] of [
     ['secret.txt', 'invalid_request', 'must be the path of a picture'],
     ['secret.png', 'invalid_media', ''],
     ['folder.png', 'invalid_request', 'not a file'],
-    ['pipe.png', 'invalid_request', 'not a file'],
+    ['endless.png', 'invalid_request', 'not a file'],
     ['missing.png', 'invalid_request', 'no such file'],
   ] as const) {
     const { error } = await pinned.ask('upload_file', { path: file(name) })

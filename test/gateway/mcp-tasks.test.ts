@@ -244,7 +244,7 @@ test.each([
   const fetch = async () => Response.json({ ...job, ...facts, status })
   const { signal } = new AbortController()
   const made = await answer(request, body, { connection: { url: 'http://x', key: 'mgk_x', fetch }, signal })
-  const { result } = (await made.json()) as any
+  const { result }: any = await made.json()
   expect(result).toMatchObject({ status: state, statusMessage })
   expect(result.result?.isError).toBe(state === 'completed' ? status !== 'succeeded' : undefined)
 })
