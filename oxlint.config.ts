@@ -88,6 +88,7 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/engine': { imports: [] },
   'packages/builtin': { imports: [engine] },
   'packages/client': { imports: [] },
+  'packages/ai-sdk': { imports: [client] },
   web: { imports: [client] },
 }
 

@@ -1,6 +1,5 @@
 // The provider of the AI SDK: the real `ai` package makes pictures, speech and videos on a real server, and pays once.
 import { join } from 'node:path'
-import { InvalidArgumentError } from '@ai-sdk/provider'
 import {
   APICallError,
   createProviderRegistry,
@@ -176,7 +175,7 @@ describe('refusals cost nothing and are not repeated', () => {
     const providerOptions = { mediagen: options as Record<string, JSONValue> }
     const call = generateImage({ model: mediagen.image(picture), prompt, providerOptions })
     await expect(call).rejects.toThrow(words)
-    await expect(call).rejects.toSatisfy((error) => InvalidArgumentError.isInstance(error))
+    await expect(call).rejects.toMatchObject({ name: 'AI_InvalidArgumentError' })
   })
 
   test('a job that failed, with its reason', async () => {
@@ -206,10 +205,10 @@ describe('a call that is repeated pays once', () => {
     await using proxy = await openProxy(app.url, (path, pass, response, headers) => {
       if (path !== 'POST /v1/run' || seen.push(headers['idempotency-key']) > 1) return false
       pass()
-      response.writeHead = (() => {
+      response.writeHead = () => {
         response.socket?.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n')
         return response
-      }) as typeof response.writeHead
+      }
       return true
     })
     const { mediagen, jobs, available } = await open({ baseURL: proxy.url })
@@ -223,7 +222,7 @@ describe('a call that is repeated pays once', () => {
     let downloads = 0
     const { mediagen, jobs, available } = await open({
       fetch: (url, init) => {
-        const isFile = new URL(String(url)).pathname.startsWith('/v1/assets/')
+        const isFile = !new URL(String(url)).pathname.startsWith('/v1/')
         return isFile && (downloads += 1) === 1 ? Promise.reject(new TypeError('fetch failed')) : fetch(url, init)
       },
     })

@@ -1,6 +1,7 @@
 // Calls of models as jobs of a server.
 import { APICallError, type JSONObject, type SharedV4ProviderOptions, type SharedV4Warning } from '@ai-sdk/provider'
 import { createClient, type MediagenClient } from '@mediagen/client/client.ts'
+import { toJobPath } from '@mediagen/client/paths.ts'
 import type { Input, Job, ModelDetail, Output } from '@mediagen/client/records.ts'
 import { createDraft, type Draft, type Fields } from './draft.ts'
 import { toCallError, toDownloadError } from './errors.ts'
@@ -137,7 +138,7 @@ export function createJobs(settings: MediagenSettings): Jobs {
       return { ...answer, files: result }
     },
     async read(jobId, call) {
-      const path = `/v1/jobs/${encodeURIComponent(jobId)}`
+      const path = toJobPath(jobId)
       const { client, answered } = open(call, path)
       try {
         const job = await untilAborted(client.job(jobId), call.abortSignal)
