@@ -258,6 +258,17 @@ test('an abort ends the wait; the job goes on', async () => {
   await expect.poll(async () => (await jobs())[0].status).toBe('succeeded')
 })
 
+test('an abort ends a call whose server does not answer', async () => {
+  const leaving = new AbortController()
+  const fetch = () => {
+    leaving.abort(new Error('I left'))
+    return new Promise<Response>(() => {})
+  }
+  const { mediagen } = await open({ fetch })
+  const call = generateImage({ model: mediagen.image(picture), prompt, abortSignal: leaving.signal })
+  await expect(call).rejects.toThrow('I left')
+})
+
 test('speech, in the voice and the format that the call names', async () => {
   const { mediagen, jobs } = await open()
   const made = await generateSpeech({

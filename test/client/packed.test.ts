@@ -1,6 +1,7 @@
-// The client in a project of its own: packed and installed as docs/clients.md says, from JavaScript, TypeScript and a bundle.
+// The client in a project of its own: packed and installed as docs/clients.md says, from JavaScript, TypeScript and a bundle;
+// and the provider of the AI SDK, packed.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -45,6 +46,19 @@ writeFileSync(join(project, 'package.json'), '{}')
 await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`])
 await run(program('tsc'), ['--init'])
 
+const providerPage = 'packages/ai-sdk/README.md'
+const [, packProvider = ''] = /^npm (pack \.\/packages\/ai-sdk)$/m.exec(read('docs/clients.md')) ?? []
+const provider = (
+  await run('npm', [...packProvider.split(' '), '--silent', `--pack-destination=${project}`], root)
+).trim()
+// Unpacked, since npm would fetch what it needs.
+const modules = join(project, 'node_modules')
+mkdirSync(join(modules, '@mediagen/ai-sdk'), { recursive: true })
+await run('tar', ['-xzf', provider, '-C', join(modules, '@mediagen/ai-sdk'), '--strip-components=1'])
+mkdirSync(join(modules, '@ai-sdk'))
+symlinkSync(join(root, 'packages/ai-sdk/node_modules/@ai-sdk/provider'), join(modules, '@ai-sdk/provider'))
+symlinkSync(join(root, 'node_modules/ai'), join(modules, 'ai'))
+
 test.for(nodes.flatMap((node) => pages.map((page) => ({ ...node, page }))))(
   'Node $version runs the example of $page as plain JavaScript',
   async ({ path, page }) => {
@@ -52,6 +66,22 @@ test.for(nodes.flatMap((node) => pages.map((page) => ({ ...node, page }))))(
     expect(await run(path, ['example.mjs'])).toMatch(/^(?:costs 3\n)?[\s\S]*^succeeded 1$[\s\S]*^image\/png \d+ 3$/m)
   },
 )
+
+test('the provider of the AI SDK runs its example, and has types', async () => {
+  expect(read('docs/clients.md')).toContain(`/${provider}\n`)
+  writeFileSync(join(project, 'provider.mjs'), example(providerPage))
+  const stdout = await run(process.execPath, ['provider.mjs'])
+  expect(stdout).toMatch(/^image\/png \d+ \{\s+images: \[\s+\{ jobId: 'job_\w+', quoted: 3, charged: 3 \}\s+\]\s+\}$/m)
+  writeFileSync(join(project, 'provider.mts'), example(providerPage))
+  writeFileSync(join(project, 'mistaken.mts'), example(providerPage).replace('maxCredits: 5', 'maxCredits: true'))
+  // The types of `ai` break the strictest options.
+  const check = ['--noEmit', '--skipLibCheck', '--ignoreConfig', '--module', 'nodenext', 'provider.mts', 'mistaken.mts']
+  const found = await run(program('tsc'), check).catch((error: { stdout: string }) => error.stdout)
+  expect(found).toMatch(
+    /^mistaken\.mts\(\d+,\d+\): error TS\d+: Type 'boolean' is not assignable to type 'number'\.\n$/,
+  )
+  for (const name of ['provider.mts', 'mistaken.mts']) rmSync(join(project, name))
+})
 
 test.each([
   ['tsc --init', []],
