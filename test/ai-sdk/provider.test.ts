@@ -11,13 +11,14 @@ import {
   type JSONValue,
 } from 'ai'
 import sharp from 'sharp'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { createMediagen, type MediagenSettings } from '../../packages/ai-sdk/src/provider.ts'
 import { openForgetfulProxy, openProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 
 // Warnings are in the results; the AI SDK would write them to the console, too.
-Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
+vi.stubGlobal('AI_SDK_LOG_WARNINGS', false)
+afterAll(() => void vi.unstubAllGlobals())
 const app = await startTestApp(
   { MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/ai-sdk.yaml')}` },
   withBuiltin,
@@ -187,6 +188,16 @@ describe('refusals cost nothing and are not repeated', () => {
     expect(error.data).toEqual({ code: 'program_failed', jobId: job.job_id, quoted: 7, charged: 0 })
     expect(await available()).toBe(100)
   })
+})
+
+test('a job that is paid and made no picture is not made again', async () => {
+  const { mediagen, jobs } = await open()
+  const call = generateImage({ model: mediagen.image('test/nothing/text-to-image'), prompt })
+  await expect(call).rejects.toMatchObject({
+    name: 'AI_NoImageGeneratedError',
+    calls: [{ providerMetadata: { mediagen: { charged: 3 } } }],
+  })
+  expect(await jobs()).toHaveLength(1)
 })
 
 describe('a call that is repeated pays once', () => {

@@ -1,6 +1,7 @@
 // Calls of models as jobs of a server.
 import { APICallError, type JSONObject, type SharedV4ProviderOptions, type SharedV4Warning } from '@ai-sdk/provider'
 import { createClient, type MediagenClient } from '@mediagen/client/client.ts'
+import { Refused } from '@mediagen/client/errors.ts'
 import { toJobPath } from '@mediagen/client/paths.ts'
 import type { Input, Job, ModelDetail, Output } from '@mediagen/client/records.ts'
 import { createDraft, type Draft, type Fields } from './draft.ts'
@@ -112,6 +113,8 @@ export function createJobs(settings: MediagenSettings): Jobs {
       const response = { timestamp: new Date(), modelId, headers: answered }
       return { job, result: await finish(job), warnings: [...draft.warnings], response }
     } catch (error) {
+      // Its schema may have changed.
+      if (error instanceof Refused && error.code === 'invalid_input') schemas.delete(modelId)
       const shown = toCallError(error, sent)
       if (APICallError.isInstance(shown) && shown.isRetryable) attempt?.giveBack()
       throw shown

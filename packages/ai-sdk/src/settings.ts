@@ -33,7 +33,7 @@ export function readOrder(settings: MediagenSettings, options: SharedV4ProviderO
   const { maxCredits = settings.maxCredits, input = {}, ...others } = options?.['mediagen'] ?? {}
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
-    throw refuse(unknown, 'it does not exist. Fields of the model belong into providerOptions.mediagen.input.')
+    throw refuse(unknown, 'it does not exist. Fields of the model belong in providerOptions.mediagen.input.')
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw refuse('input', 'it must be an object.')
   if (maxCredits === undefined)
