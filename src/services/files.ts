@@ -38,7 +38,11 @@ export function createFilesService(deps: FilesDeps): ServiceImpl<typeof FilesSer
   // Bytes of each account that are on the disk but in no record yet.
   const underWay = new Map<string, number>()
 
-  async function* readChunks(requests: AsyncIterable<UploadFileRequest>, accountId: string): AsyncIterable<Uint8Array> {
+  async function* readChunks(
+    requests: AsyncIterable<UploadFileRequest>,
+    accountId: string,
+    onHeader: (header: UploadHeader) => void,
+  ): AsyncIterable<Uint8Array> {
     let header: UploadHeader | null = null
     let ended = false
     let bytes = 0
@@ -47,6 +51,7 @@ export function createFilesService(deps: FilesDeps): ServiceImpl<typeof FilesSer
       for await (const { piece } of boundWaiting(requests, stallMs, measurePiece)) {
         if (!header) {
           header = readHeader(piece)
+          onHeader(header)
           const announced = Number(header.bytes ?? 0)
           await checkRoom(accountId, Math.max(announced, leastCountedBytes), announced)
         } else if (piece.case === 'end' && !ended) ended = true
@@ -87,13 +92,13 @@ export function createFilesService(deps: FilesDeps): ServiceImpl<typeof FilesSer
     async uploadFile(requests, context) {
       const { accountId } = callerOf(context)
       const fileId = ids.next('file')
-      const received = await files.receive(fileId, readChunks(requests, accountId))
+      let reuse = false
+      const chunks = readChunks(requests, accountId, (header) => (reuse = header.reuse))
+      const received = await files.receive(fileId, chunks)
       // If this fails, the record may or may not exist; sweeps find a file without a record.
-      const created = await store.createUpload({ fileId, accountId, ...received, retainMs }, maxStoredBytes)
-      if (created.outcome === 'no_room') {
-        await files.remove(fileId)
-        throw noRoom(created.stored)
-      }
+      const created = await store.createUpload({ fileId, accountId, ...received, retainMs, reuse }, maxStoredBytes)
+      if (created.outcome !== 'created') await files.remove(fileId)
+      if (created.outcome === 'no_room') throw noRoom(created.stored)
       return { file: toFileMessage(created.upload, urlsFor(urls, context)) }
     },
 

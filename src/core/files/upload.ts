@@ -25,20 +25,25 @@ export const leastCountedBytes = 65_536
 export interface NewUpload extends Omit<Upload, 'createdAtMs' | 'expiresAtMs'> {
   /** How long it is kept. */
   readonly retainMs: number
+  /** Whether the newest upload of the account with the same bytes, kept for at least half as long, is taken in its place. */
+  readonly reuse?: boolean
 }
 
 export type CreateUploadOutcome =
-  | { readonly outcome: 'created'; readonly upload: Upload }
+  | { readonly outcome: 'created' | 'reused'; readonly upload: Upload }
   /** The account has no space for this many bytes; `stored` is what its uploads take now. */
   | { readonly outcome: 'no_room'; readonly stored: number }
 
-/** Decides whether an upload is recorded when those of its account take `stored` bytes of at most `maxStored`. */
+/**
+ * Decides whether an upload is recorded when those of its account take `stored` bytes of at most `maxStored`.
+ * @param same the newest of its account with the same bytes
+ */
 export function decideUpload(
-  { retainMs, ...file }: NewUpload,
-  stored: number,
-  maxStored: number,
+  { retainMs, reuse = false, ...file }: NewUpload,
+  { stored, maxStored, same }: { stored: number; maxStored: number; same: Upload | undefined },
   nowMs: number,
 ): CreateUploadOutcome {
+  if (reuse && same && same.expiresAtMs - nowMs >= retainMs / 2) return { outcome: 'reused', upload: same }
   if (stored + Math.max(file.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
   // Whole seconds, because the signed URL of the file has whole seconds too.
   const expiresAtMs = Math.floor((nowMs + retainMs) / 1000) * 1000
@@ -47,7 +52,7 @@ export function decideUpload(
 
 /** The records of uploads. */
 export interface UploadStore {
-  /** Records a durable file if the uploads of its account then take at most `maxStored` bytes. */
+  /** Records a durable file if the uploads of its account then take at most `maxStored` bytes; with `reuse` perhaps an earlier one. */
   createUpload(upload: NewUpload, maxStored: number): Promise<CreateUploadOutcome>
   /** Null if the account has no such upload, or if it has expired. */
   getUpload(accountId: string, fileId: string): Promise<Upload | null>

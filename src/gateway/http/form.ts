@@ -1,7 +1,7 @@
-// A form with one file (multipart/form-data), read as it arrives.
+// Forms (multipart/form-data), read as they arrive.
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy'
+import type { BusboyConfig, BusboyHeaders, BusboyInstance } from '@fastify/busboy'
 import { MediagenError } from '../../core/errors.ts'
 import { cutText } from '../../core/log-text.ts'
 
@@ -11,10 +11,21 @@ const limits = {
   files: 2,
   fields: 1,
   parts: 3,
-  fieldNameSize: 100,
   fieldSize: 100,
-  headerPairs: 20,
-  headerSize: 16_384,
+}
+// Of the header of a part.
+const headerLimits = { headerPairs: 20, headerSize: 16_384 }
+
+/** A part of a form. */
+export interface FormPart {
+  /** Undefined if it has none. */
+  readonly name: string | undefined
+  /** Null for a file. */
+  readonly text: string | null
+  /** Whether `text` was longer than the bound, and was cut. */
+  readonly isCut: boolean
+  /** The bytes of a file, once; none for a text. Read before the next part. */
+  readonly bytes: () => AsyncIterable<Buffer>
 }
 
 /** Whether a content type is that of a form. */
@@ -23,58 +34,100 @@ export function isForm(contentType: string | undefined): boolean {
 }
 
 /**
+ * The parts of a form, in order. One piece of the body at a time: its content is passed on before the next is read.
+ * @param bounds those of the parser; parts beyond them are skipped
+ * @throws MediagenError `invalid_request` if it is no form, or not whole
+ */
+export async function* readParts(
+  headers: IncomingHttpHeaders,
+  body: AsyncIterable<Buffer>,
+  bounds: NonNullable<BusboyConfig['limits']>,
+): AsyncIterable<FormPart> {
+  const form = await openForm(headers, bounds)
+  const arrived: (Omit<FormPart, 'bytes'> & { chunks: Buffer[]; ended: boolean })[] = []
+  let problem: MediagenError | null = null
+  const refuse = (words: string, cause: unknown) => {
+    problem ??= new MediagenError('invalid_request', cutText(words), {}, { cause })
+  }
+  form.on('error', (error) => refuse(`The body is not a multipart form: ${(error as Error).message}.`, error))
+  form.on('field', (name, text, _isNameCut, isCut) => arrived.push({ name, text, isCut, chunks: [], ended: true }))
+  form.on('file', (name, stream) => {
+    const part = { name, text: null, isCut: false, chunks: [] as Buffer[], ended: false }
+    arrived.push(part)
+    // Keep reading in every case: a form whose file is not read never ends.
+    stream.on('data', (chunk: Buffer) => part.chunks.push(chunk))
+    stream.on('end', () => (part.ended = true))
+    stream.on('error', (error) => refuse('The form broke off before it was whole.', error))
+  })
+
+  const pieces = body[Symbol.asyncIterator]()
+  let isOver = false
+  /** Reads a piece of the body; false if there is none. */
+  async function readPiece(): Promise<boolean> {
+    if (isOver) return false
+    const { done = false, value } = await pieces.next()
+    if (done) {
+      isOver = true
+      const finished = once(form, 'finish').catch(() => {})
+      form.end()
+      await finished
+    } else await new Promise<void>((resolve) => form.write(value, () => resolve()))
+    if (problem) throw problem
+    return true
+  }
+
+  async function* take(part: (typeof arrived)[number]): AsyncIterable<Buffer> {
+    do {
+      const taken = part.chunks
+      part.chunks = []
+      yield* taken
+    } while (part.chunks.length > 0 || (!part.ended && (await readPiece())))
+  }
+
+  try {
+    do {
+      for (let part = arrived.shift(); part; part = arrived.shift()) {
+        const { name, text, isCut } = part
+        const bytes = take(part)
+        yield { name, text, isCut, bytes: () => bytes }
+        for await (const _unread of bytes);
+      }
+    } while (await readPiece())
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+/**
  * The bytes of the one file of a form: the part `file`.
  * @throws MediagenError `invalid_request` if there is no file, anything else, or no form
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  const form = await openForm(headers)
-  let problem: MediagenError | null = null
+  const refuse = (words: string) => new MediagenError('invalid_request', cutText(words))
   let files = 0
-  let chunks: Buffer[] = []
-  const refuse = (words: string, cause?: unknown) => {
-    problem ??= new MediagenError('invalid_request', cutText(words), {}, { cause })
-  }
-  form.on('error', (error) => refuse(`The body is not a multipart form: ${(error as Error).message}.`, error))
-  form.on('field', (name) =>
-    refuse(
-      name === partName
-        ? 'The part file of the form has no file name: send it as a file.'
-        : `The form has an unknown part: ${name}.`,
-    ),
-  )
-  form.on('file', (name, stream) => {
+  for await (const { name, text, bytes } of readParts(headers, body, limits)) {
+    if (text !== null)
+      throw refuse(
+        name === partName
+          ? 'The part file of the form has no file name: send it as a file.'
+          : `The form has an unknown part: ${name}.`,
+      )
+    if (name !== partName) throw refuse(`The form has an unknown file: ${name}. Send the file as the part named file.`)
     files += 1
-    if (name !== partName) refuse(`The form has an unknown file: ${name}. Send the file as the part named file.`)
-    if (files > 1) refuse('The form has more than one file; send one at a time.')
-    // Keep reading in every case: a form whose file is not read never ends.
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-    stream.on('error', (error) => refuse('The form broke off before it was whole.', error))
-  })
-
-  function* take(): Iterable<Buffer> {
-    if (problem) throw problem
-    const taken = chunks
-    chunks = []
-    yield* taken
+    if (files > 1) throw refuse('The form has more than one file; send one at a time.')
+    yield* bytes()
   }
-
-  // One chunk of the body at a time: its content is passed on before the next is read.
-  for await (const piece of body) {
-    await new Promise<void>((resolve) => form.write(piece, () => resolve()))
-    yield* take()
-  }
-  const finished = once(form, 'finish').catch(() => {})
-  form.end()
-  await finished
-  if (files === 0) refuse('The form has no file: send it as the part named file.')
-  yield* take()
+  if (files === 0) throw refuse('The form has no file: send it as the part named file.')
 }
 
 /** Loads the parser with the first form. */
-async function openForm(headers: IncomingHttpHeaders): Promise<BusboyInstance> {
+async function openForm(
+  headers: IncomingHttpHeaders,
+  bounds: NonNullable<BusboyConfig['limits']>,
+): Promise<BusboyInstance> {
   const { Busboy } = await import('@fastify/busboy')
   try {
-    return new Busboy({ headers: headers as BusboyHeaders, limits })
+    return new Busboy({ headers: headers as BusboyHeaders, limits: { ...headerLimits, ...bounds } })
   } catch (error) {
     throw new MediagenError(
       'invalid_request',

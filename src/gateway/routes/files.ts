@@ -1,15 +1,13 @@
 // /v1/files: uploads. A body goes to the core chunk by chunk; nothing holds a whole file.
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { FileSchema, type UploadFileRequestSchema } from '../../../gen/mediagen/v1/files_pb.ts'
+import { FileSchema } from '../../../gen/mediagen/v1/files_pb.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { isForm, readForm } from '../http/form.ts'
 import { page, readQuery } from '../query.ts'
 import { toListOf, toRecord } from '../records.ts'
 import { fileListSchema, fileSchema } from '../schemas.ts'
-
-type Piece = MessageInitShape<typeof UploadFileRequestSchema>
+import { readBody, readFormBody, sendFile, tooLarge } from '../upload.ts'
 
 interface FileParams {
   file_id: string
@@ -72,7 +70,7 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     async (request, reply) => {
       readQuery(request, {})
       const file = await upload(core, request, maxUploadBytes)
-      reply.code(201).header('location', `/v1/files/${file?.fileId}`)
+      reply.code(201).header('location', `/v1/files/${file.fileId}`)
       return toRecord(FileSchema, file)
     },
   )
@@ -125,68 +123,22 @@ function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
       'Send the file as the body with its own Content-Type (image/…, video/…, audio/… or application/octet-stream), or in a form as multipart/form-data.',
     )
   const announced = Number(headers['content-length'] ?? 0)
-  if (announced > maxUploadBytes + (isForm(type) ? formSlack : 0)) throw tooLarge(maxUploadBytes)
+  if (announced > maxUploadBytes + (isForm(type) ? formSlack : 0)) throw tooLarge('file', maxUploadBytes)
 }
 
 /** Sends the body of a request on to the core. */
 async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes: number) {
-  // Why the body ended early, if it did; a remote core only knows that it did.
-  let broken: MediagenError | null = null
-  // Apart from the pieces, because Connect throws errors of the core into those.
-  async function* readBytes() {
-    let bytes = 0
-    try {
-      for await (const chunk of readFile(request, maxUploadBytes)) {
-        bytes += chunk.length
-        if (bytes > maxUploadBytes) throw tooLarge(maxUploadBytes)
-        yield chunk
-      }
-    } catch (error) {
-      broken = error instanceof MediagenError ? error : brokenOff(error)
-      throw broken
-    }
-  }
+  const { headers } = request
+  const { 'content-type': type, 'content-length': length } = headers
+  const file = isForm(type)
+    ? readForm(headers, readFormBody(request, maxUploadBytes + formSlack, maxUploadBytes))
+    : readBody(request)
+  const announced = isForm(type) || length === undefined ? {} : { bytes: BigInt(length) }
   try {
-    const { file } = await core.files.uploadFile(toPieces(request, readBytes()), forward(request))
-    return file
+    return await sendFile(core, request, announced, file, maxUploadBytes)
   } catch (error) {
     // Discards the rest of the body, so the client can read the answer.
     request.raw.resume()
-    throw broken ?? error
+    throw error
   }
-}
-
-async function* toPieces({ headers }: FastifyRequest, file: AsyncIterable<Buffer>): AsyncIterable<Piece> {
-  const { 'content-type': type, 'content-length': length } = headers
-  const announced = isForm(type) || length === undefined ? {} : { bytes: BigInt(length) }
-  yield { piece: { case: 'header', value: announced } }
-  for await (const chunk of file) yield { piece: { case: 'chunk', value: chunk } }
-  yield { piece: { case: 'end', value: {} } }
-}
-
-/** The bytes of the file. Ending early must not close the connection, because the answer is still to be sent. */
-function readFile(request: FastifyRequest, maxUploadBytes: number): AsyncIterable<Buffer> {
-  const body = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
-  return isForm(request.headers['content-type']) ? readForm(request.headers, boundForm(body, maxUploadBytes)) : body
-}
-
-/** Bounds the form around its file too. */
-async function* boundForm(body: AsyncIterable<Buffer>, maxUploadBytes: number): AsyncIterable<Buffer> {
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > maxUploadBytes + formSlack) throw tooLarge(maxUploadBytes, 'form')
-    yield piece
-  }
-}
-
-function tooLarge(maxUploadBytes: number, what: 'file' | 'form' = 'file'): MediagenError {
-  return new MediagenError(
-    'payload_too_large',
-    `The ${what} is larger than the ${maxUploadBytes} bytes that this server accepts.`,
-  )
-}
-
-function brokenOff(cause: unknown): MediagenError {
-  return new MediagenError('invalid_request', 'The request broke off before it was whole.', {}, { cause })
 }

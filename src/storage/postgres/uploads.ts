@@ -7,11 +7,18 @@ import { readPage } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 export async function createUpload(tx: Writing, upload: NewUpload, maxStored: number): Promise<CreateUploadOutcome> {
-  const { accountId } = upload
+  const { accountId, sha256, reuse } = upload
   // Uploads of an account take turns, so that together they stay within its space.
   const locked = tx.rows('SELECT 1 FROM accounts WHERE account_id = :accountId FOR NO KEY UPDATE', { accountId })
-  const [stored, nowMs] = await Promise.all([measure(tx, accountId), tx.nowMs(), locked])
-  const decided = decideUpload(upload, stored, maxStored, nowMs)
+  const same = reuse
+    ? tx.row<Upload>(
+        `SELECT ${uploadColumns} FROM files WHERE account_id = :accountId AND sha256 = :sha256 AND gone = 0
+         ORDER BY file_id DESC LIMIT 1`,
+        { accountId, sha256 },
+      )
+    : undefined
+  const [stored, nowMs, found] = await Promise.all([measure(tx, accountId), tx.nowMs(), same, locked])
+  const decided = decideUpload(upload, { stored, maxStored, same: found }, nowMs)
   if (decided.outcome === 'created')
     tx.send(
       `INSERT INTO files (file_id, account_id, key, content_type, bytes, sha256, created_at, expires_at)

@@ -12,13 +12,18 @@ export function createUploadCommands({ db, nowMs }: Writing) {
     `INSERT INTO files (file_id, account_id, key, content_type, bytes, sha256, created_at, expires_at)
      VALUES (:fileId, :accountId, :key, :contentType, :bytes, :sha256, :createdAtMs, :expiresAtMs)`,
   )
+  const findSame = db.prepare<[string, string], Upload>(
+    `SELECT ${uploadColumns} FROM files WHERE account_id = ? AND sha256 = ? AND gone = 0 ORDER BY file_id DESC LIMIT 1`,
+  )
   const markGone = db.prepare<{ accountId: string; fileId: string; now: number }>(
     `UPDATE files SET gone = 1, removal_at = 0, expires_at = max(:now, created_at + 1)
      WHERE file_id = :fileId AND account_id = :accountId AND gone = 0 AND expires_at > :now`,
   )
   return {
     createUpload(upload: NewUpload, maxStored: number): CreateUploadOutcome {
-      const decided = decideUpload(upload, measure(upload.accountId), maxStored, nowMs())
+      const { accountId, sha256, reuse } = upload
+      const same = reuse ? findSame.get(accountId, sha256) : undefined
+      const decided = decideUpload(upload, { stored: measure(accountId), maxStored, same }, nowMs())
       if (decided.outcome === 'created') insert.run(decided.upload)
       return decided
     },
