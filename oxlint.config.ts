@@ -20,7 +20,7 @@ interface Part {
 export const parts: Readonly<Record<string, Part>> = {
   // Rules alone: no I/O, no wire.
   core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
-  schema: { imports: ['core'], not: wire },
+  schema: { imports: [engine, 'core'], not: wire },
   catalog: { imports: [engine, 'core', 'files', 'schema'], not: wire },
   engines: { imports: [engine, 'outgoing'], not: wire },
   storage: { imports: [engine, 'core'], not: wire },

@@ -129,7 +129,10 @@ export async function readOpenapi(): Promise<Openapi> {
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
       const readOutput = async (): Promise<string> => ''
-      addOpenaiRoutes(doors, { core, stopping, imageModel: null, maxCredits: null, readOutput, nowMs: () => 0 })
+      const models = { imageModel: null, editModel: null }
+      const formBounds = { maxUploadBytes: 0, maxInputBytes: 0, maxBodyBytes: 0, maxValues: 0 }
+      const others = { maxCredits: null, formBounds, spend: async () => {}, readOutput, nowMs: () => 0 }
+      addOpenaiRoutes(doors, { core, stopping, ...models, ...others })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

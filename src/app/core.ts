@@ -17,6 +17,7 @@ import { createWatches, type Watches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
+import { checkDoorModels } from './doors/door-models.ts'
 import { openDoors, logReady } from './doors/doors.ts'
 import { createGrace } from './doors/grace.ts'
 import { tryPorts } from './doors/ports.ts'
@@ -61,6 +62,7 @@ export async function startCore(
   const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
   for (const engine of engines) closing.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, overrides.clock)
+  if (config.roles.has('api')) checkDoorModels(config, catalog)
   await tryPorts(config)
   await tryBucket(config)
 

@@ -1,6 +1,7 @@
 // Finds the media references of an input: the values whose schema says `format: media`.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { isMediaReference, type MediaReference } from '../files/media/reference.ts'
+import { isObject, resolveRef } from '../schema/refs.ts'
 import { toPointerToken } from '../schema/violations.ts'
 
 /** Keywords whose value is one schema, or a list of schemas, for the same value of the input. */
@@ -74,24 +75,6 @@ function checkRefs(root: JsonObject, node: JsonValue): void {
   for (const value of Object.values(node)) checkRefs(root, value)
 }
 
-/** What a reference within a schema refers to; undefined unless it is a JSON pointer to something. */
-export function resolveRef(root: JsonObject, ref: string): JsonValue | undefined {
-  if (ref === '#') return root
-  if (!ref.startsWith('#/')) return undefined
-  let node: JsonValue | undefined = root
-  for (const token of ref.slice(2).split('/')) {
-    const key = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (Array.isArray(node)) node = node[Number(key)]
-    else node = isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined
-  }
-  return node
-}
-
 function toList(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
-}
-
-/** Whether a value is an object, and no list. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

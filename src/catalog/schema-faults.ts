@@ -2,9 +2,9 @@
 // no input can carry.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
+import { isObject, resolveRef } from '../schema/refs.ts'
 import { toPointerToken } from '../schema/violations.ts'
 import { EntryError } from './entry.ts'
-import { isObject, resolveRef } from './media-fields.ts'
 
 // Keywords whose value is a schema or a list of schemas for the very same value, or for a part of it; and schemas by name.
 const sameValueKeywords = ['not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf'] as const

@@ -1,5 +1,6 @@
 // Which request is a repetition of an earlier one. Clients of OpenAI's interface send no Idempotency-Key, repeat a request when
 // its line is cut, and also send equal requests that mean two pictures. docs/decisions/openai-doors.md.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { LRUCache } from 'lru-cache'
 
 /** How long an earlier request may be joined. */
@@ -13,6 +14,8 @@ export interface Group {
   readonly base: string
   /** The ceiling. */
   readonly maxCredits: number
+  /** An equal request may refer to its pictures in other words. */
+  readonly input: JsonObject
   /** Number of jobs. */
   readonly count: number
 }

@@ -8,7 +8,7 @@ import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { CoreClient } from '../gateway/core-client.ts'
 import { toMediagenError } from '../gateway/problems/problem.ts'
-import { type Group, joinableMs } from './attempts.ts'
+import type { Group } from './attempts.ts'
 
 /** What to generate. */
 export interface Order {
@@ -50,19 +50,30 @@ export class Generations {
     )
   }
 
-  /** Starts the jobs under the first of these names that no jobs have yet, or under the last. */
-  async start(bases: Iterable<string>, maxCredits: number): Promise<Group> {
+  /**
+   * Starts the jobs under the first of these names that no jobs have yet, or under the last.
+   * @param input that of the jobs which have the name
+   */
+  async start(bases: Iterable<string>, maxCredits: number, input = this.#order.input): Promise<Group> {
     const { count } = this.#order
-    let group: Group = { base: '', maxCredits, count }
+    let group: Group = { base: '', maxCredits, count, input }
     try {
       let first: Job | undefined
+      let taken: unknown = null
       for (const base of bases) {
-        group = { base, maxCredits, count }
-        const { job, replayed } = await this.#run(group, 0, false)
-        first = job
-        if (!replayed) break
+        group = { base, maxCredits, count, input }
+        try {
+          const { job, replayed } = await this.#run(group, 0, false)
+          first = job
+          if (!replayed) break
+        } catch (error) {
+          // By an equal request whose pictures were other uploads.
+          if (toMediagenError(error).code !== 'idempotency_key_reused') throw error
+          taken = error
+        }
       }
-      if (first) return { ...group, count: await this.#startOthers(group, first) }
+      if (!first) throw taken
+      return { ...group, count: await this.#startOthers(group, first) }
     } catch (error) {
       // Otherwise they may have been started: the wait starts them under the same names.
       if (isRefusal(toMediagenError(error))) throw error
@@ -77,12 +88,12 @@ export class Generations {
     )
   }
 
-  /** What the first job of a group was started as within the last ten minutes, by another process perhaps. */
-  async isRecent(base: string, nowMs: number): Promise<boolean | null> {
+  /** The first job of a group, which another process may have started; null if there is none. */
+  async findFirst(base: string): Promise<{ input: JsonObject; startedMs: number } | null> {
     const { jobs } = await this.#core.generation.listJobs({ idempotencyKey: nameJob(base, 0) }, this.#options)
     const [job] = jobs
     if (!job) return null
-    return nowMs - (job.createdAt ? timestampMs(job.createdAt) : 0) <= joinableMs
+    return { input: job.input ?? {}, startedMs: job.createdAt ? timestampMs(job.createdAt) : 0 }
   }
 
   /** Starts the others; returns how many there are with the first. */
@@ -108,8 +119,8 @@ export class Generations {
     return job?.status === JobStatus.SUCCEEDED || job?.status === JobStatus.NEEDS_REVIEW
   }
 
-  async #run({ base, maxCredits }: Group, index: number, wait: boolean, signal?: AbortSignal) {
-    const { model, input } = this.#order
+  async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal) {
+    const { model } = this.#order
     const run = { model, input, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
     const { job, replayed } = await this.#core.generation.run(run, { ...this.#options, ...(signal && { signal }) })
     if (!job) throw new Error('the core sent no job')

@@ -41,6 +41,7 @@ const asksNothing: Readonly<Record<string, readonly JsonValue[] | null>> = {
   output_compression: [100],
   partial_images: [0],
   stream: [false],
+  input_fidelity: ['low'],
   user: null,
 }
 

@@ -5,7 +5,7 @@ import { json } from '../gateway/openapi/document.ts'
 import { toMediagenError } from '../gateway/problems/problem.ts'
 import { readQuery } from '../gateway/query.ts'
 import type { Attempts } from './attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
+import { type DoorDeps, type DoorOrder, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
 import { describeImages, imagesSchema } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
 import { outputsOf } from './outputs.ts'
@@ -18,7 +18,8 @@ export interface ImagesDeps extends DoorDeps {
 
 const nullable = (type: string, rest: object = {}): object => ({ type: [type, 'null'], ...rest })
 
-const bodySchema = {
+/** JSON Schema of the fields that all doors of pictures read. */
+export const bodySchema = {
   type: 'object',
   // Fields that the model has are passed to it; others are refused by name.
   additionalProperties: true,
@@ -74,14 +75,22 @@ async function answerImages(
     modality: Modality.IMAGE,
     makes: 'pictures',
   })
+  const order = { model: model.id, ...toImageOrder(body, model), body: JSON.stringify(body) }
+  return makeImages(request, reply, attempts, deps, body, order)
+}
+
+/** Makes pictures once, waits for them, and answers with them. */
+export async function makeImages(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  attempts: Attempts,
+  deps: DoorDeps,
+  body: ImageBody,
+  order: Pick<DoorOrder, 'model' | 'input' | 'count' | 'body'>,
+): Promise<object> {
   const asUrls = body.response_format === 'url'
-  const jobs = await fulfil(request, reply, attempts, deps, {
-    model: model.id,
-    ...toImageOrder(body, model),
-    maxCredits: body.max_credits ?? null,
-    body: JSON.stringify(body),
-    asUrls,
-  })
+  const maxCredits = body.max_credits ?? null
+  const jobs = await fulfil(request, reply, attempts, deps, { ...order, maxCredits, asUrls })
   const outputs = outputsOf(jobs)
   const data = asUrls
     ? outputs.map(({ url }) => ({ url }))

@@ -26,7 +26,7 @@ export function createOutputReader(blobs: Pick<Blobs, 'open'> | undefined): Read
 
 /**
  * The outputs of jobs after the wait. Where several were asked for, those that did not succeed are left out.
- * @throws MediagenError `generation_unfinished` if one has not ended, `generation_failed` if none succeeded
+ * @throws MediagenError `generation_unfinished` if one has not ended, `generation_failed` or `invalid_media` if none succeeded
  */
 export function outputsOf(jobs: readonly Job[]): readonly Output[] {
   const open = jobs.filter(({ status }) => isOpen(status))
@@ -55,5 +55,7 @@ export function unfinished(jobs: readonly Pick<Job, 'jobId' | 'status'>[]): Medi
 
 function failed({ jobId, error }: Job): MediagenError {
   const reason = error ? `${cutText(error.message)} (${error.code})` : 'it ended without outputs'
-  return new MediagenError('generation_failed', `The job ${jobId} did not succeed: ${reason}. Nothing was charged.`)
+  // What the client sent cannot be read: not a failure of this server.
+  const code = error?.code === 'invalid_media' ? error.code : 'generation_failed'
+  return new MediagenError(code, `The job ${jobId} did not succeed: ${reason}. Nothing was charged.`)
 }

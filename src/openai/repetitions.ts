@@ -36,7 +36,7 @@ export async function startOnce(
   const startNew = async (): Promise<Group> => {
     const mayRead = caller?.permissions.includes('jobs:read') ?? false
     const earlier = isRetry && mayRead ? await findElsewhere(generations, digest, period, nowMs) : null
-    if (earlier !== null) return generations.start([earlier], maxCredits)
+    if (earlier !== null) return generations.start([earlier.base], maxCredits, earlier.input)
     return generations.start(nameBases(digest, period, attempts.takeOrdinal(digest, period)), maxCredits)
   }
   // Nothing is awaited between the two: a third request sees both.
@@ -52,13 +52,13 @@ async function findElsewhere(
   digest: string,
   period: number,
   nowMs: () => number,
-): Promise<string | null> {
+): Promise<Pick<Group, 'base' | 'input'> | null> {
   for (const one of [period, period - 1]) {
-    let latest: string | null = null
+    let latest: Pick<Group, 'base' | 'input'> | null = null
     for (const base of nameBases(digest, one)) {
-      const isRecent = await generations.isRecent(base, nowMs())
-      if (isRecent === null) break
-      if (isRecent) latest = base
+      const found = await generations.findFirst(base)
+      if (found === null) break
+      if (nowMs() - found.startedMs <= joinableMs) latest = { base, input: found.input }
     }
     if (latest !== null) return latest
   }

@@ -2,10 +2,11 @@
 import type { FastifyInstance } from 'fastify'
 import { createAttempts } from './attempts.ts'
 import { forbidRetries } from './door.ts'
+import { addImageEdits, type EditsDeps } from './edits.ts'
 import { addImageGenerations, type ImagesDeps } from './images.ts'
 
 /** What all doors need. */
-export type OpenaiDeps = ImagesDeps
+export type OpenaiDeps = ImagesDeps & EditsDeps
 
 /** Adds the routes. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: OpenaiDeps): void {
@@ -13,5 +14,6 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: OpenaiDeps): void {
   app.register(async (door) => {
     forbidRetries(door)
     addImageGenerations(door, attempts, deps)
+    addImageEdits(door, attempts, deps)
   })
 }

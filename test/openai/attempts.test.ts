@@ -5,7 +5,7 @@ import { createAttempts } from '../../src/openai/attempts.ts'
 function createFixture() {
   const clock = { ms: 1_000_000 }
   const attempts = createAttempts(() => clock.ms)
-  const begin = () => attempts.begin('a', Promise.resolve({ base: 'x', maxCredits: 1, count: 1 }))
+  const begin = () => attempts.begin('a', Promise.resolve({ base: 'x', maxCredits: 1, count: 1, input: {} }))
   return { clock, attempts, begin }
 }
 

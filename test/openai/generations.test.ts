@@ -43,7 +43,7 @@ test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
   async (status) => {
     const { generations } = createFixture('insufficient_credits', status)
     const group = await generations.start(['a'], 1)
-    expect(group).toEqual({ base: 'a', maxCredits: 1, count: 1 })
+    expect(group).toEqual({ base: 'a', maxCredits: 1, count: 1, input: {} })
     const jobs = await generations.awaitEnds(group, new AbortController().signal)
     expect(jobs.map(({ jobId }) => jobId)).toEqual(['openai-a-0'])
   },
@@ -51,7 +51,7 @@ test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
 
 test('a start in doubt is neither refused nor canceled: the wait starts it under the same names', async () => {
   const { canceled, generations } = createFixture('shutting_down', JobStatus.CANCELED)
-  expect(await generations.start(['a'], 1)).toEqual({ base: 'a', maxCredits: 1, count: 2 })
+  expect(await generations.start(['a'], 1)).toEqual({ base: 'a', maxCredits: 1, count: 2, input: {} })
   expect(canceled).toEqual([])
 })
 

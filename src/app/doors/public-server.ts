@@ -75,9 +75,17 @@ export function createPublicServer(
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
-      const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits } = config
-      const readOutput = createOutputReader(assets?.blobs)
-      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, readOutput, nowMs: Date.now })
+      addOpenaiRoutes(app, {
+        core,
+        stopping,
+        imageModel: config.openaiImageModel,
+        editModel: config.openaiEditModel,
+        maxCredits: config.openaiMaxCredits,
+        formBounds: config,
+        spend: keys.spend,
+        readOutput: createOutputReader(assets?.blobs),
+        nowMs: Date.now,
+      })
     },
     downloads: {
       inAll: Math.min(config.maxDownloads, files.downloads),

@@ -240,6 +240,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   startGeneration: { model, input, quote_id: quoteId },
   run: { model, input, max_credits: 5 },
   createImage: { model: 'gpt-image-1', prompt: input.prompt, size: '1024x1024', max_credits: 5 },
+  editImage: { model: 'gpt-image-1', prompt: 'make it night', image: file.file_id, max_credits: 5 },
   createWebhook: { url: webhook.url, description: webhook.description },
   createOwnKey: {
     permissions: madeKey.permissions,
@@ -249,6 +250,21 @@ const bodies: Readonly<Record<string, unknown>> = {
   changeOwnKeyLimits: { limits: { daily: 20, total: null } },
 }
 
+const images = {
+  created: 1_795_438_435,
+  data: [{ b64_json: 'iVBORw0KGgo=' }],
+  background: 'auto',
+  output_format: 'png',
+  quality: 'auto',
+  size: '1024x1024',
+  usage: {
+    input_tokens: 0,
+    input_tokens_details: { text_tokens: 0, image_tokens: 0 },
+    output_tokens: 0,
+    total_tokens: 0,
+  },
+}
+
 /** What is answered, by the id of the operation and, where they differ, by the status. */
 const answers: Readonly<Record<string, unknown>> = {
   createQuote: { quote_id: quoteId, model, credits: 1, expires_at: '2026-11-22T13:03:55.158Z' },
@@ -256,20 +272,8 @@ const answers: Readonly<Record<string, unknown>> = {
   'startGeneration 202': queuedJob,
   'run 200': succeededJob,
   'run 202': queuedJob,
-  createImage: {
-    created: 1_795_438_435,
-    data: [{ b64_json: 'iVBORw0KGgo=' }],
-    background: 'auto',
-    output_format: 'png',
-    quality: 'auto',
-    size: '1024x1024',
-    usage: {
-      input_tokens: 0,
-      input_tokens_details: { text_tokens: 0, image_tokens: 0 },
-      output_tokens: 0,
-      total_tokens: 0,
-    },
-  },
+  createImage: images,
+  editImage: images,
   listModels: listOf(modelEntry),
   listCategories: listOf({ id: 'text-to-image', name: 'Text to image', modality: 'image', count: 2 }),
   getModel: {
