@@ -53,6 +53,16 @@ describe('a whole file is stored', () => {
     expect(stored.file.sha256).toBe(createHash('sha256').update(file).digest('hex'))
   })
 
+  test('once for the same bytes, if its header says so (P263)', async () => {
+    const file = pictureOf(2000)
+    const before = folders().length
+    const upload = (header: object) => client.upload(rpc, [{ header }, { chunk: file }, { end: {} }])
+    const first = await upload({ reuse: true })
+    expect((await upload({ reuse: true })).file).toMatchObject({ file_id: first.file.file_id })
+    expect(folders()).toHaveLength(before + 1)
+    expect((await upload({})).file.file_id).not.toBe(first.file.file_id)
+  })
+
   test('over Connect, as over gRPC', async () => {
     const transport = createConnectTransport({ baseUrl: app.app.httpUrl, httpVersion: '1.1' })
     const file = pictureOf(300_000)

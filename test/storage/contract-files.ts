@@ -92,6 +92,27 @@ export function uploadTests(openStore: OpenTestStore): void {
     expect(await store.measureUploads(accountId)).toBe(room)
   })
 
+  test('of the same bytes are one where that is asked for, for half the time that they are kept', async () => {
+    const { store, clock, accountId, uploadOf, create } = await openWithAccount(openStore)
+    await using _ = store
+    const other = await store.createAccount('b', 0)
+    const reuse = (fields: Partial<NewUpload> = {}) => store.createUpload(uploadOf({ reuse: true, ...fields }), room)
+    const made = await Promise.all([1, 2, 3].map(() => reuse()))
+    expect(made.map(({ outcome }) => outcome).toSorted()).toEqual(['created', 'reused', 'reused'])
+    const [{ upload } = { upload: null }] = made.filter((one) => one.outcome !== 'no_room')
+    expect(made).toEqual(made.map(({ outcome }) => ({ outcome, upload })))
+    // Not asked for, of another account, of other bytes.
+    const second = await create()
+    expect((await reuse({ accountId: other.accountId })).outcome).toBe('created')
+    expect((await reuse({ sha256: 'cd'.repeat(32) })).outcome).toBe('created')
+    expect(await reuse()).toEqual({ outcome: 'reused', upload: second })
+    expect(await store.measureUploads(accountId)).toBe(300_000)
+    clock.ms += hourMs / 2
+    expect((await reuse()).outcome).toBe('reused')
+    clock.ms += 1000
+    expect((await reuse()).outcome).toBe('created')
+  })
+
   test('are deleted by their account alone, once', async () => {
     const { store, accountId, create } = await openWithAccount(openStore)
     await using _ = store
