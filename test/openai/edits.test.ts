@@ -3,10 +3,12 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateImage } from 'ai'
 import OpenAI, { APIError, toFile } from 'openai'
 import { pino } from 'pino'
+import sharp from 'sharp'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { sendRaw } from '../gateway/raw-http.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { formType, type Part, paint, startEditApp, writeForm } from './edit-app.ts'
 
 const app = await startEditApp()
@@ -193,6 +195,21 @@ describe('the pictures of real clients reach the model', () => {
       ['tags', '["a", "b"]'],
     ])
     expect((await jobs()).data[0].input).toMatchObject({ prompt: '12', strength: 0.5, tags: ['a', 'b'] })
+  })
+})
+
+test('the built-in editor, which has no prompt', async () => {
+  await using server = await startTestApp({ MEDIAGEN_OPENAI_EDIT_MODEL: 'builtin/image/art/edit' }, withBuiltin)
+  const headers = { 'Mediagen-Max-Credits': '100' }
+  const sdk = new OpenAI({ apiKey: server.account.key, baseURL: `${server.url}/v1`, defaultHeaders: headers })
+  const order = { image: await png(red), prompt: '' }
+  const grayscale = { operations: JSON.stringify([{ grayscale: true }]) }
+  const [picture] = toBytes(await sdk.images.edit({ ...order, ...grayscale }))
+  const { dominant } = await sharp(picture).stats()
+  expect([dominant.r, dominant.g]).toEqual([dominant.g, dominant.b])
+  await expect(sdk.images.edit({ ...order, prompt: 'less red' })).rejects.toMatchObject({
+    status: 400,
+    param: 'prompt',
   })
 })
 

@@ -28,7 +28,7 @@ export const problemKinds = {
   invalid_media: {
     title: 'Invalid media',
     http: 400,
-    help: 'The uploaded file is not an image, a video or a sound that this server accepts. Its content decides; the detail says what it appears to be. SVG and HTML are not accepted.',
+    help: 'The file is not an image, a video or a sound that this server accepts, or its address cannot be read. Its content decides; the detail says what it appears to be. SVG and HTML are not accepted.',
   },
   idempotency_key_required: {
     title: 'Idempotency-Key required',
