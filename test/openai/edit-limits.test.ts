@@ -126,6 +126,18 @@ describe('a form beyond a limit is refused with its name', () => {
   })
 })
 
+test('the rest of a refused form is dropped, and the connection goes on', async () => {
+  const body = writeForm([['picture', Buffer.alloc(150_000), 'a.png'], image])
+  using connection = await openRaw(app.url)
+  connection.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.account.key}\r\ncontent-type: ${formType}\r\ncontent-length: ${body.length}\r\n\r\n`,
+  )
+  connection.write(body)
+  expect(await connection.next()).toMatchObject({ status: 400, body: { error: { param: 'picture' } } })
+  connection.write(`GET /v1/wallet HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.account.key}\r\n\r\n`)
+  expect(await connection.next()).toMatchObject({ status: 200 })
+})
+
 test('nothing of a stranger is read', async () => {
   for (const [name, status] of [
     ['mgk_wrong', 401],

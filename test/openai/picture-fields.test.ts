@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 // Which fields of a model take the pictures of a request (P262).
 import { join } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
 import { MediagenError } from '../../src/core/errors.ts'
 import { findPictureFields, placePictures } from '../../src/openai/picture-fields.ts'
 
@@ -78,7 +78,7 @@ test('every model of pictures in our catalogs takes one, or says that it takes n
       .filter((name) => name.endsWith('.yaml'))
       .map((name) => join(folder, name)),
   )
-  const models = files.flatMap((file) => parse(readFileSync(file, 'utf8')).models ?? [])
+  const models = files.flatMap((file) => (load(readFileSync(file, 'utf8')) as { models?: any[] }).models ?? [])
   const edits = models.filter(
     ({ modality, category }: JsonObject) => modality === 'image' && category === 'image-to-image',
   )
