@@ -126,8 +126,9 @@ async function store(
     return file.fileId
   } catch (thrown) {
     const error = toMediagenError(thrown)
-    const isAboutFile = thrown instanceof ConnectError ? error.code === 'invalid_request' : false
-    if (!isAboutFile && error.code !== 'invalid_media' && error.code !== 'payload_too_large') throw thrown
+    // Ours is about the whole form: it broke off, or is none.
+    const isEmpty = thrown instanceof ConnectError && error.code === 'invalid_request'
+    if (!isEmpty && error.code !== 'invalid_media' && error.code !== 'payload_too_large') throw thrown
     throw refusePart(name, `was refused: ${error.message}`, error.code, thrown)
   }
 }
@@ -135,7 +136,7 @@ async function store(
 function refusePart(
   name: string,
   detail: string,
-  code: 'invalid_request' | MediagenError['code'] = 'invalid_request',
+  code: MediagenError['code'] = 'invalid_request',
   cause?: unknown,
 ): MediagenError {
   const violations = [{ pointer: `/${toPointerToken(name)}`, detail }]
