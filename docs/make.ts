@@ -128,8 +128,16 @@ export async function readOpenapi(): Promise<Openapi> {
     publicUrl: () => 'https://media.example',
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
-      const readOutput = async (): Promise<string> => ''
-      addOpenaiRoutes(doors, { core, stopping, imageModel: null, maxCredits: null, readOutput, nowMs: () => 0 })
+      addOpenaiRoutes(doors, {
+        core,
+        stopping,
+        imageModel: null,
+        maxCredits: null,
+        cancelOnDisconnect: false,
+        readOutput: async () => '',
+        nowMs: () => 0,
+        report: () => {},
+      })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

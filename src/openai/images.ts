@@ -9,6 +9,7 @@ import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from './doo
 import { describeImages, imagesSchema } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
 import { outputsOf } from './outputs.ts'
+import { readStream, streamImage } from './stream.ts'
 
 /** What the doors of pictures need. */
 export interface ImagesDeps extends DoorDeps {
@@ -28,6 +29,8 @@ const bodySchema = {
     n: nullable('integer', { minimum: 1, maximum: 10, description: 'Number of pictures.' }),
     size: nullable('string', { description: '`auto`, or width and height such as `1024x1024`.' }),
     response_format: { enum: ['b64_json', 'url', null], description: 'Bytes or addresses; `b64_json` by default.' },
+    stream: nullable('boolean', { description: 'Events in place of one answer: drafts, then the picture.' }),
+    partial_images: nullable('integer', { minimum: 0, maximum: 3, description: 'The most drafts of a stream.' }),
     max_credits: nullable('integer', { minimum: 0, description: 'The most that all of it may cost.' }),
   },
 } as const
@@ -44,7 +47,11 @@ export function addImageGenerations(door: FastifyInstance, attempts: Attempts, d
           summary: "Make pictures as OpenAI's interface does. The answer has the pictures when they are made.",
           headers: doorHeaders,
           answers: {
-            200: { description: 'The pictures.', content: json(imagesSchema) },
+            200: {
+              description:
+                'The pictures; with `stream`, events `image_generation.partial_image` and `image_generation.completed`, or `error`.',
+              content: { ...json(imagesSchema), 'text/event-stream': { schema: { type: 'string' } } },
+            },
             422: { description: 'The Idempotency-Key was used with another request (`idempotency_key_reused`).' },
           },
           errors: doorErrors,
@@ -67,6 +74,8 @@ async function answerImages(
 ): Promise<object> {
   readQuery(request, {})
   const { body } = request
+  const partialImages = readStream(body)
+  const { stream: _stream, partial_images: _partialImages, ...fields } = body
   const model = await findModel(request, deps.core, {
     name: body.model,
     fallback: deps.imageModel,
@@ -75,13 +84,16 @@ async function answerImages(
     makes: 'pictures',
   })
   const asUrls = body.response_format === 'url'
-  const jobs = await fulfil(request, reply, attempts, deps, {
+  const order = {
     model: model.id,
-    ...toImageOrder(body, model),
+    ...toImageOrder(fields, model),
     maxCredits: body.max_credits ?? null,
     body: JSON.stringify(body),
     asUrls,
-  })
+  }
+  if (partialImages !== null)
+    return streamImage(request, reply, attempts, deps, { ...order, name: 'image_generation', fields, partialImages })
+  const jobs = await fulfil(request, reply, attempts, deps, order)
   const outputs = outputsOf(jobs)
   const data = asUrls
     ? outputs.map(({ url }) => ({ url }))

@@ -1,7 +1,6 @@
 // The doors of OpenAI's interface. docs/openai.md.
 import type { FastifyInstance } from 'fastify'
 import { createAttempts } from './attempts.ts'
-import { forbidRetries } from './door.ts'
 import { addImageGenerations, type ImagesDeps } from './images.ts'
 
 /** What all doors need. */
@@ -10,8 +9,5 @@ export type OpenaiDeps = ImagesDeps
 /** Adds the routes. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: OpenaiDeps): void {
   const attempts = createAttempts(deps.nowMs)
-  app.register(async (door) => {
-    forbidRetries(door)
-    addImageGenerations(door, attempts, deps)
-  })
+  addImageGenerations(app, attempts, deps)
 }

@@ -76,8 +76,16 @@ export function createPublicServer(
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
       const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits } = config
-      const readOutput = createOutputReader(assets?.blobs)
-      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, readOutput, nowMs: Date.now })
+      addOpenaiRoutes(app, {
+        core,
+        stopping,
+        imageModel,
+        maxCredits,
+        cancelOnDisconnect: config.openaiCancelOnDisconnect,
+        readOutput: createOutputReader(assets?.blobs),
+        nowMs: Date.now,
+        report: (err, request_id) => server.log.error({ err, request_id }, 'a stream failed'),
+      })
     },
     downloads: {
       inAll: Math.min(config.maxDownloads, files.downloads),
