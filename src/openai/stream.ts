@@ -70,6 +70,8 @@ async function* toEvents(
   // It may end while a draft is read.
   ends.catch(() => {})
   try {
+    // The head is sent with the first bytes.
+    yield ': started\n\n'
     let index = 0
     const { created: created_at, usage, ...draft } = describeImages(fields, [job], [])
     for await (const { b64_json, output_format } of readDrafts(begun, job.jobId, partialImages, over, deps)) {
