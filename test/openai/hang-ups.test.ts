@@ -1,6 +1,6 @@
 // What becomes of jobs whose client hangs up before its answer, with and without MEDIAGEN_OPENAI_CANCEL_ON_DISCONNECT: the table of
 // docs/openai.md (P255, P268).
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
@@ -9,14 +9,17 @@ import { makeFolder, modelOf, writeCatalog } from '../faults/fixture.ts'
 import { startTestApp, type TestAccount, type TestApp, testCatalog } from '../test-app.ts'
 
 const path = '/v1/images/generations'
-// How many jobs run at once.
-const places = 4
 const folder = makeFolder()
 const large = join(folder.path, 'large.png')
 writeFileSync(large, drawLarge(2400))
-const catalog = `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}:${writeCatalog(folder.path, [
+const programs = writeCatalog(folder.path, [
   { name: 'large', script: `cp ${large} out.png` },
-])}`
+  { name: 'alone', script: 'until [ -e "$1/open" ]; do sleep 0.05; done; cp "$0" out.png' },
+])
+const { models } = JSON.parse(readFileSync(programs, 'utf8'))
+models[1].engine.concurrency = 1
+writeFileSync(programs, JSON.stringify({ models }))
+const catalog = `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}:${programs}`
 afterAll(() => folder[Symbol.dispose]())
 
 /** A picture that is larger than what sockets hold. */
@@ -64,7 +67,6 @@ describe.each([false, true])('cancel on disconnect: %s', async (cancels) => {
     MEDIAGEN_CATALOG: catalog,
     MEDIAGEN_OPENAI_MAX_CREDITS: '100',
     MEDIAGEN_OPENAI_CANCEL_ON_DISCONNECT: String(cancels),
-    MEDIAGEN_PLACES: String(places),
   })
   afterAll(() => app[Symbol.asyncDispose]())
 
@@ -96,17 +98,10 @@ describe.each([false, true])('cancel on disconnect: %s', async (cancels) => {
   })
 
   test.each(['queued', 'running'])('while the job is %s', async (status) => {
-    const { account, wallet, listJobs, gate, body, ask } = await createCase()
-    const others = app.gate()
-    const busy = status === 'queued' ? Array.from({ length: places }, () => others.input) : []
-    const blocker = await app.createAccount(1000)
-    await Promise.all(
-      busy.map((input) =>
-        app.generate('test/openai/gate', { prompt: 'x', ...input }, { wait: false, account: blocker }),
-      ),
-    )
-    const running = async () => (await app.send('/v1/jobs?status=running', { key: blocker.key })).body.total
-    await expect.poll(running).toBe(busy.length)
+    const { account, wallet, listJobs, ask } = await createCase()
+    rmSync(join(folder.path, 'open'), { force: true })
+    if (status === 'queued') await app.generate(modelOf('alone'), {}, { wait: false })
+    const body = JSON.stringify({ model: modelOf('alone') })
     const socket = send(app, account, body)
     await expect.poll(listJobs).toMatchObject([{ status }])
     socket.destroy()
@@ -114,9 +109,8 @@ describe.each([false, true])('cancel on disconnect: %s', async (cancels) => {
       await expect.poll(listJobs).toMatchObject([{ status: 'canceled' }])
       expect(await wallet()).toEqual({ available: 1000, held: 0 })
     }
-    others.open()
-    gate.open()
-    expect((await ask(retry)).status).toBe(200)
+    writeFileSync(join(folder.path, 'open'), '')
+    expect((await ask(retry, body)).status).toBe(200)
     const expected = cancels ? ['succeeded', 'canceled'] : ['succeeded']
     expect((await listJobs()).map((job) => job.status)).toEqual(expected)
     expect(await wallet()).toEqual({ available: 990, held: 0 })
