@@ -35,6 +35,12 @@ const bodySchema = {
   },
 } as const
 
+const eventContent = {
+  schema: { type: 'string' },
+  example:
+    'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo=","credits_charged":1}\n\n',
+}
+
 /** Adds the route. */
 export function addImageGenerations(door: FastifyInstance, attempts: Attempts, deps: ImagesDeps): void {
   door.post<{ Body: ImageBody }>(
@@ -50,7 +56,7 @@ export function addImageGenerations(door: FastifyInstance, attempts: Attempts, d
             200: {
               description:
                 'The pictures; with `stream`, events `image_generation.partial_image` and `image_generation.completed`, or `error`.',
-              content: { ...json(imagesSchema), 'text/event-stream': { schema: { type: 'string' } } },
+              content: { ...json(imagesSchema), 'text/event-stream': eventContent },
             },
             422: { description: 'The Idempotency-Key was used with another request (`idempotency_key_reused`).' },
           },

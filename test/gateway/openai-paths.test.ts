@@ -1,5 +1,5 @@
 // What clients of OpenAI's interface read in refusals, wherever these are made: no repetition, the code as the reason phrase, and
-// what is wrong with a base URL (P256, P269).
+// what is wrong with a base URL (P256, P269, P270).
 import { createRouterTransport } from '@connectrpc/connect'
 import { afterAll, expect, test } from 'vitest'
 import { overloaded } from '../../src/app/doors/overload.ts'

@@ -3,6 +3,7 @@
 // - open-webui/open-webui 02530d501461ce58ab06231d7c2ef2024a141ddf, backend/open_webui/routers/images.py
 // - danny-avila/LibreChat 8731432f64aaaf70633b0a60922ee8182baa630d, api/app/clients/tools/structured/OpenAIImageTools.js
 // - nextcloud/integration_openai d807260718250f93d7eb52063ec4f85e698c408a, lib/Service/OpenAiAPIService.php
+// - n8n-io/n8n 98c7dba83628bb722e1f315de32fd899dd970096, the operation image/generate of its OpenAI node (OpenAi/v2)
 // - BerriAI/litellm 008d4a202a9bf5562a07c5c82143a4b8727f12ba, litellm/llms/openai/openai.py
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request as sendRequest } from 'node:http'
@@ -68,7 +69,7 @@ interface Program {
 const words = {
   wrongKey: /API key/i,
   noCredits: /available/,
-  ceiling: /allows at most|more than|maximum/,
+  ceiling: /allows at most/,
 }
 
 async function asLibrary(key: string, body: OpenAI.ImageGenerateParamsNonStreaming) {
@@ -117,6 +118,15 @@ const programs: Program[] = [
     async make(key) {
       const body = { prompt: 'a fox', size: '1024x1024', n: 1, model: 'gpt-image-1-mini' }
       const { status, body: answer } = await post(key, body, 'Nextcloud OpenAI/LocalAI integration')
+      return status < 400 ? { picture: answer.data[0].b64_json } : { shown: answer.error.message }
+    },
+    shown: words,
+  },
+  {
+    name: 'n8n',
+    async make(key) {
+      const body = { prompt: 'a fox', model: 'dall-e-2', response_format: 'b64_json' }
+      const { status, body: answer } = await post(key, body, 'n8n')
       return status < 400 ? { picture: answer.data[0].b64_json } : { shown: answer.error.message }
     },
     shown: words,
