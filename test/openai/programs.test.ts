@@ -5,30 +5,20 @@
 // - nextcloud/integration_openai d807260718250f93d7eb52063ec4f85e698c408a, lib/Service/OpenAiAPIService.php
 // - n8n-io/n8n 98c7dba83628bb722e1f315de32fd899dd970096, the operation image/generate of its OpenAI node (OpenAi/v2)
 // - BerriAI/litellm 008d4a202a9bf5562a07c5c82143a4b8727f12ba, litellm/llms/openai/openai.py
-import { readFileSync, writeFileSync } from 'node:fs'
-import { request as sendRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateImage } from 'ai'
 import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
-import { parse, stringify } from 'yaml'
 import { Permission } from '../../gen/mediagen/v1/options_pb.ts'
-import { makeFolder } from '../faults/fixture.ts'
 import { startTestApp } from '../test-app.ts'
 
-// The names that these programs send, as an operator would add them.
-const folder = makeFolder()
-const models = parse(readFileSync(join(import.meta.dirname, '../models/openai.yaml'), 'utf8'))
-models.models[0].aliases.push('dall-e-2', 'gpt-image-1', 'gpt-image-1-mini')
-const file = join(folder.path, 'programs.yaml')
-writeFileSync(file, stringify(models, { aliasDuplicateObjects: false }))
-const app = await startTestApp({ MEDIAGEN_CATALOG: file })
-afterAll(async () => {
-  await app[Symbol.asyncDispose]()
-  folder[Symbol.dispose]()
-})
+const catalogs = ['models/openai.yaml', 'models/programs.yaml'].map((name) => join(import.meta.dirname, '..', name))
+const app = await startTestApp({ MEDIAGEN_CATALOG: catalogs.join(':') })
+afterAll(() => app[Symbol.asyncDispose]())
 
 /** A key whose requests may cost so much. */
 async function createKey(credits: number, perStart: bigint): Promise<string> {
@@ -41,21 +31,13 @@ const png = Buffer.from('\u0089PNG', 'latin1').toString('base64').slice(0, 5)
 
 /** Posts as a program without a library does. */
 async function post(key: string, body: object, agent: string) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; reason: string; body: any }>()
-  const sent = sendRequest(
-    `${app.url}/v1/images/generations`,
-    {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': agent },
-    },
-    async (answer) => {
-      const body = JSON.parse(await text(answer))
-      resolve({ status: answer.statusCode ?? 0, reason: answer.statusMessage ?? '', body })
-    },
-  )
-  sent.on('error', reject)
+  const sent = sendRequest(`${app.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': agent },
+  })
   sent.end(JSON.stringify(body))
-  return promise
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: answer.statusCode ?? 0, reason: answer.statusMessage ?? '', body: JSON.parse(await text(answer)) }
 }
 
 /** A program. @returns the picture in base64, or the words that its user sees */

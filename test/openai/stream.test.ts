@@ -69,7 +69,7 @@ test('drafts come as they are shown, up to the number that was asked for; then t
     if (events.length === 2) note('seen-3')
   }
   const shared = { created_at: expect.any(Number), quality: 'auto', background: 'auto' }
-  expect(events.map(({ b64_json, ...rest }) => rest)).toEqual([
+  expect(events.map(({ b64_json: _b64_json, ...rest }) => rest)).toEqual([
     ...[0, 1].map((partial_image_index) => ({
       type: 'image_generation.partial_image',
       partial_image_index,
