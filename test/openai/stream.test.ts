@@ -183,6 +183,8 @@ test('a stream whose wait is over names its job, for which an equal request wait
   const [job] = (await hasty.send('/v1/jobs')).body.data
   expect(error).toMatchObject({ code: 'generation_unfinished', message: expect.stringContaining(job.job_id) })
   note('late')
+  const listJobs = async () => (await hasty.send('/v1/jobs')).body
+  await expect.poll(async () => (await listJobs()).data).toMatchObject([{ status: 'succeeded' }])
   await read()
-  expect((await hasty.send('/v1/jobs')).body.total).toBe(1)
+  expect((await listJobs()).total).toBe(1)
 })
