@@ -128,11 +128,19 @@ export async function readOpenapi(): Promise<Openapi> {
     publicUrl: () => 'https://media.example',
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
-      const readOutput = async (): Promise<string> => ''
-      const models = { imageModel: null, editModel: null }
-      const formBounds = { maxUploadBytes: 0, maxInputBytes: 0, maxBodyBytes: 0, maxValues: 0 }
-      const others = { maxCredits: null, formBounds, spend: async () => {}, readOutput, nowMs: () => 0 }
-      addOpenaiRoutes(doors, { core, stopping, ...models, ...others })
+      addOpenaiRoutes(doors, {
+        core,
+        stopping,
+        imageModel: null,
+        editModel: null,
+        maxCredits: null,
+        cancelOnDisconnect: false,
+        formBounds: { maxUploadBytes: 0, maxInputBytes: 0, maxBodyBytes: 0, maxValues: 0 },
+        spend: async () => {},
+        readOutput: async () => '',
+        nowMs: () => 0,
+        report: () => {},
+      })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

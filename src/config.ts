@@ -142,6 +142,12 @@ export const generalSettings = {
     'What a request to one of [these](openai.md) may cost if nothing else says so, in credits; empty to refuse those',
     parseCredits,
   ),
+  openaiCancelOnDisconnect: text(
+    'MEDIAGEN_OPENAI_CANCEL_ON_DISCONNECT',
+    'false',
+    "Whether a client of [OpenAI's interface](openai.md) that hangs up before its answer cancels its jobs: `true` or `false`",
+    parseBoolean,
+  ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
   mediaAllowHosts: text(
     'MEDIAGEN_MEDIA_ALLOW_HOSTS',

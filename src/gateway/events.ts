@@ -25,13 +25,18 @@ export async function streamJob(
   const first = await iterator.next()
   if (first.done) return reply.code(204).send()
   const events = Readable.from(toEvents(first, iterator, stopping, explain))
+  events.once('close', () => {
+    leave(iterator).catch(() => {})
+  })
+  return sendEvents(reply, events)
+}
+
+/** Sends events as they come, and comments that keep the connection open. */
+export function sendEvents(reply: FastifyReply, events: Readable): FastifyReply {
   const heartbeat = setInterval(() => {
     if (reply.raw.headersSent && !reply.raw.writableEnded) reply.raw.write(': still here\n\n')
   }, heartbeatMs)
-  events.once('close', () => {
-    clearInterval(heartbeat)
-    leave(iterator).catch(() => {})
-  })
+  events.once('close', () => clearInterval(heartbeat))
   events.once('error', () => reply.raw.end())
   return nameStream(reply).send(events)
 }
@@ -47,7 +52,7 @@ export function nameStream(reply: FastifyReply): FastifyReply {
 /**
  * Releases an abandoned watch. Connect's iterators have no `return`; after the abort they end when read once more.
  */
-async function leave(changes: AsyncIterator<WatchJobResponse>): Promise<void> {
+export async function leave(changes: AsyncIterator<WatchJobResponse>): Promise<void> {
   while (!(await changes.next()).done);
 }
 

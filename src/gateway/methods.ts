@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
+import { explainBaseUrl } from './openai-paths.ts'
 
 /**
  * Records the routes that are added from now on. They have one router together: a refusing route for each of Node's methods
@@ -27,8 +28,9 @@ export function watchMethods(
   return ({ method, url }, reply) => {
     const known: ReadonlySet<string> | undefined = router.find('GET', url)?.store
     if (!known) {
-      const where = cutText(`${method} ${url.split('?')[0]}`)
-      return new MediagenError('route_not_found', `Nothing is served at ${where}. GET /openapi.json lists the routes.`)
+      const [path = ''] = url.split('?')
+      const hint = explainBaseUrl(path) ?? 'GET /openapi.json lists the routes.'
+      return new MediagenError('route_not_found', `Nothing is served at ${cutText(`${method} ${path}`)}. ${hint}`)
     }
     const allowed = [...known].toSorted().join(', ')
     reply.header('allow', allowed)

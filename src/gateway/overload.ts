@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http'
 import type { MediagenError } from '../core/errors.ts'
 import { readRequestId } from '../guards/request-id.ts'
+import { isOpenaiPath } from './openai-paths.ts'
 import { problemKinds } from './problems/problem-kinds.ts'
 import { problemType, toProblem } from './problems/problem.ts'
 
@@ -32,6 +33,7 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
     }
     if (!overload.refuses()) return handle(request, response)
     const { type, requestId, body } = toRefusal(url, headers['x-request-id'])
+    if (isOpenaiPath(url)) response.statusMessage = overload.refusal.code
     response.writeHead(status, {
       'content-type': type,
       'content-length': Buffer.byteLength(body),

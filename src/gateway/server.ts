@@ -209,7 +209,7 @@ function createServer(
     refuse(thrown, connection) {
       const error = toConnectionError(thrown)
       if (connection.writable) note.connection(error, connection)
-      refuseConnection(error, connection, deps.publicUrl())
+      refuseConnection(error, connection, deps.publicUrl(), connection.unfinished?.url)
     },
     note(cut, { remoteAddress }) {
       deps.countCut(cut)

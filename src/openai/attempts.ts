@@ -20,6 +20,14 @@ export interface Group {
   readonly count: number
 }
 
+/** The clients that wait for the same jobs. */
+export interface Clients {
+  /** How many wait. */
+  waiting: number
+  /** After the last has hung up and the jobs were canceled: whether that was in time. */
+  canceled: Promise<boolean> | null
+}
+
 /** A request under way, or one that is over. */
 export interface Attempt {
   /** Settles when its jobs are started. */
@@ -28,6 +36,7 @@ export interface Attempt {
   /** Whether its client got an answer; null while it waits. */
   answered: boolean | null
   endedMs: number
+  readonly clients: Clients
   /** Whether a later request has joined it. */
   joined: boolean
 }
@@ -39,8 +48,11 @@ export interface Attempts {
    * @param isRetry whether the client says that it repeats
    */
   join(digest: string, isRetry: boolean): Attempt | null
-  /** Notes a request; one whose start fails is forgotten. */
-  begin(digest: string, started: Promise<Group>): Attempt
+  /**
+   * Notes a request; one whose start fails is forgotten.
+   * @param clients those of the request that it joins
+   */
+  begin(digest: string, started: Promise<Group>, clients?: Clients): Attempt
   /** A number for a new job of equal requests, such as no earlier one of this process has in this period. */
   takeOrdinal(digest: string, period: number): number
   /** Notes that a request is over. */
@@ -69,8 +81,9 @@ export function createAttempts(nowMs: () => number): Attempts {
       found.joined = true
       return found
     },
-    begin(digest, started) {
-      const attempt: Attempt = { started, beganMs: nowMs(), answered: null, endedMs: 0, joined: false }
+    begin(digest, started, clients = { waiting: 0, canceled: null }) {
+      const attempt: Attempt = { started, beganMs: nowMs(), answered: null, endedMs: 0, clients, joined: false }
+      clients.waiting += 1
       known.set(digest, [...listRecent(digest), attempt].slice(-mostOfABody))
       started.catch(() => {
         known.set(
@@ -89,6 +102,7 @@ export function createAttempts(nowMs: () => number): Attempts {
     end(attempt, answered) {
       attempt.answered = answered
       attempt.endedMs = nowMs()
+      attempt.clients.waiting -= 1
     },
   }
 }

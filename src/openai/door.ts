@@ -1,6 +1,6 @@
 // What the doors of OpenAI's interface have in common. docs/openai.md.
 import type { CallOptions } from '@connectrpc/connect'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Modality } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { Job } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '../core/errors.ts'
@@ -8,11 +8,11 @@ import { type CoreClient, forward } from '../gateway/core-client.ts'
 import { readHeadersOf } from '../gateway/headers.ts'
 import { text } from '../gateway/query.ts'
 import { patienceOf, whenClosed } from '../guards/hang-ups.ts'
-import type { Attempts } from './attempts.ts'
+import type { Attempts, Group } from './attempts.ts'
 import { findCeiling, maxCreditsHeader } from './ceiling.ts'
 import { Generations, type Order } from './generations.ts'
-import { type ReadOutput, unfinished } from './outputs.ts'
-import { startOnce } from './repetitions.ts'
+import { haveFailed, type ReadOutput, unfinished } from './outputs.ts'
+import { type End, startOnce } from './repetitions.ts'
 
 /** What every door needs. */
 export interface DoorDeps {
@@ -20,8 +20,12 @@ export interface DoorDeps {
   readonly stopping: AbortSignal
   /** Ceiling where nothing else says one; null for none. */
   readonly maxCredits: number | null
+  /** Whether the jobs of a client that hangs up are canceled. */
+  readonly cancelOnDisconnect: boolean
   readonly readOutput: ReadOutput
   readonly nowMs: () => number
+  /** Logs an unexpected error after the head of an answer was sent. */
+  readonly report: (error: unknown, requestId: string) => void
 }
 
 /** Headers that every door reads. */
@@ -45,14 +49,6 @@ export const doorErrors = [
   'generation_failed',
   'generation_unfinished',
 ] as const
-
-/** Clients of this interface repeat what fails: a picture would be paid twice. */
-export function forbidRetries(door: FastifyInstance): void {
-  door.addHook('onRequest', (_request, reply, done) => {
-    reply.header('x-should-retry', 'false')
-    done()
-  })
-}
 
 /** A model that a request names, or that of the server. */
 export interface WantedModel {
@@ -98,14 +94,24 @@ export interface DoorOrder extends Order {
   readonly asUrls: boolean
 }
 
-/** Checks what the order may cost, starts its jobs once, and waits until they have ended. Names them and their charge in headers. */
-export async function fulfil(
+/** The jobs of a request, which are started. */
+export interface Begun {
+  readonly generations: Generations
+  readonly group: Group
+  /** Aborts when the client hangs up or the server stops. */
+  readonly signal: AbortSignal
+  /** Whether an answer that was sent is the last word on the jobs. By default, if its status is 200. */
+  isFinal: boolean | null
+}
+
+/** Checks what the order may cost, and starts its jobs once. */
+export async function begin(
   request: FastifyRequest,
   reply: FastifyReply,
   attempts: Attempts,
   deps: DoorDeps,
   order: DoorOrder,
-): Promise<Job[]> {
+): Promise<Begun> {
   const { core, stopping, nowMs } = deps
   const ceiling = await findCeiling(request, core, {
     header: readHeadersOf(request, doorHeaders)['Mediagen-Max-Credits'],
@@ -116,19 +122,41 @@ export async function fulfil(
   const maxCredits = await generations.price(ceiling)
   const signal = patienceOf(reply, stopping)
   const start = { generations, maxCredits, body: order.body }
-  const group = await startOnce(request, attempts, start, nowMs, (answered) =>
-    whenClosed(reply, () => answered(reply.statusCode === 200 && reply.raw.writableFinished)),
-  )
-  const jobs = await generations.awaitEnds(group, signal).catch((error: unknown) => {
+  const fate: { isFinal: boolean | null } = { isFinal: null }
+  const findEnd = (): End => {
+    if (reply.raw.writableFinished) return (fate.isFinal ?? reply.statusCode === 200) ? 'answered' : 'unanswered'
+    return deps.cancelOnDisconnect && !stopping.aborted ? 'abandoned' : 'unanswered'
+  }
+  const group = await startOnce(request, attempts, start, nowMs, (over) => whenClosed(reply, () => over(findEnd())))
+  return Object.assign(fate, { generations, group, signal })
+}
+
+/** Waits until the jobs have ended. */
+export async function awaitEnds({ generations, group, signal }: Begun, stopping: AbortSignal): Promise<Job[]> {
+  return generations.awaitEnds(group, signal).catch((error: unknown) => {
     if (!stopping.aborted) throw error
     throw unfinished([])
   })
+}
+
+/** Checks what the order may cost, starts its jobs once, and waits until they have ended. Names them and their charge in headers. */
+export async function fulfil(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  attempts: Attempts,
+  deps: DoorDeps,
+  order: DoorOrder,
+): Promise<Job[]> {
+  const begun = await begin(request, reply, attempts, deps, order)
+  const jobs = await awaitEnds(begun, deps.stopping)
+  if (haveFailed(jobs)) begun.isFinal = true
   reply.header('mediagen-job', jobs.map(({ jobId }) => jobId).join(', '))
   reply.header('mediagen-credits-charged', String(sumCharges(jobs)))
   return jobs
 }
 
-function sumCharges(jobs: readonly Job[]): number {
+/** What was charged for the jobs, in credits. */
+export function sumCharges(jobs: readonly Job[]): number {
   return jobs.reduce((sum, { billing }) => sum + Number(billing?.charged ?? 0), 0)
 }
 

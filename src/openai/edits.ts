@@ -17,6 +17,7 @@ import { imagesSchema } from './image-answer.ts'
 import { nameFields, toImageOrder } from './image-request.ts'
 import { bodySchema, makeImages } from './images.ts'
 import { findPictureFields, placePictures } from './picture-fields.ts'
+import { readStream } from './stream.ts'
 
 /** What the door of edits needs. */
 export interface EditsDeps extends DoorDeps {
@@ -146,6 +147,8 @@ async function answerEdit(
   readQuery(request, {})
   const { core, formBounds } = deps
   const { image: _image, images: _images, mask: _mask, ...rest } = request.body
+  const partialImages = readStream(rest)
+  const { stream: _stream, partial_images: _partialImages, ...described } = rest
   const { images, mask } = await readPictures(request.body, async (fileId) => {
     const known = files?.get(fileId) ?? (await core.files.getFile({ fileId }, forward(request))).file
     if (!known) throw new Error('the core sent no file')
@@ -158,7 +161,7 @@ async function answerEdit(
     modality: Modality.IMAGE,
     makes: 'pictures',
   })
-  const fields = files ? readTexts(rest, model.inputSchema, formBounds.maxValues) : rest
+  const fields = files ? readTexts(described, model.inputSchema, formBounds.maxValues) : described
   const { input, count } = toImageOrder(dropEmptyPrompt(fields, model.inputSchema), model)
   const placed = placePictures(model, {
     images: images.map(({ reference }) => reference),
@@ -174,7 +177,10 @@ async function answerEdit(
         violations: [{ pointer: '/image', detail: 'is required' }],
       },
     )
-  return makeImages(request, reply, attempts, deps, request.body, {
+  return makeImages(request, reply, attempts, deps, {
+    name: 'image_edit',
+    fields,
+    partialImages,
     model: model.id,
     input: { ...input, ...placed },
     count,

@@ -3,7 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { CallOptions } from '@connectrpc/connect'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { type Job, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
+import { type Job, JobStatus, type WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
 import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { CoreClient } from '../gateway/core-client.ts'
@@ -82,18 +82,35 @@ export class Generations {
   }
 
   /** The jobs, ended or after the wait. */
-  async awaitEnds(group: Group, signal: AbortSignal): Promise<Job[]> {
-    return Promise.all(
-      Array.from({ length: group.count }, async (_, index) => (await this.#run(group, index, true, signal)).job),
-    )
+  async awaitEnds(group: Group, signal?: AbortSignal): Promise<Job[]> {
+    return this.#runAll(group, true, signal)
+  }
+
+  /** The jobs as they are. */
+  async find(group: Group): Promise<Job[]> {
+    return this.#runAll(group, false)
+  }
+
+  /** The changes of a job. */
+  watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchJobResponse> {
+    return this.#core.generation.watchJob({ jobId }, { ...this.#options, signal })
+  }
+
+  /** Cancels the jobs. Returns whether all have ended without a charge. */
+  async cancel(group: Group): Promise<boolean> {
+    const jobs = await this.find(group)
+    await Promise.all(jobs.map(({ jobId }) => this.#core.generation.cancelJob({ jobId }, this.#options)))
+    const ends = await this.awaitEnds(group)
+    return ends.every(({ status }) => isUncharged(status))
   }
 
   /** The first job of a group, which another process may have started; null if there is none. */
-  async findFirst(base: string): Promise<{ input: JsonObject; startedMs: number } | null> {
+  async findFirst(base: string): Promise<{ input: JsonObject; startedMs: number; isCanceled: boolean } | null> {
     const { jobs } = await this.#core.generation.listJobs({ idempotencyKey: nameJob(base, 0) }, this.#options)
     const [job] = jobs
     if (!job) return null
-    return { input: job.input ?? {}, startedMs: job.createdAt ? timestampMs(job.createdAt) : 0 }
+    const startedMs = job.createdAt ? timestampMs(job.createdAt) : 0
+    return { input: job.input ?? {}, startedMs, isCanceled: job.status === JobStatus.CANCELED }
   }
 
   /** Starts the others; returns how many there are with the first. */
@@ -119,6 +136,12 @@ export class Generations {
     return job?.status === JobStatus.SUCCEEDED || job?.status === JobStatus.NEEDS_REVIEW
   }
 
+  async #runAll(group: Group, wait: boolean, signal?: AbortSignal): Promise<Job[]> {
+    return Promise.all(
+      Array.from({ length: group.count }, async (_, index) => (await this.#run(group, index, wait, signal)).job),
+    )
+  }
+
   async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal) {
     const { model } = this.#order
     const run = { model, input, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
@@ -136,6 +159,11 @@ function nameJob(base: string, index: number): string {
 /** The names of equal requests that began in the same ten minutes, in order. The same in every process. */
 export function* nameBases(digest: string, period: number, from = 0): Generator<string, never> {
   for (let ordinal = from; ; ordinal += 1) yield digestParts(digest, String(period), String(ordinal))
+}
+
+/** Whether a job has ended without a charge. */
+function isUncharged(status: JobStatus): boolean {
+  return status === JobStatus.CANCELED || status === JobStatus.FAILED || status === JobStatus.EXPIRED
 }
 
 /** Whether it is certain that nothing was started. */

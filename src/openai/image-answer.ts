@@ -42,7 +42,7 @@ const usage = {
 }
 
 /** Body of the answer, but for its pictures. */
-export function describeImages(body: ImageBody, [job]: readonly Job[], [first]: readonly Output[]): object {
+export function describeImages(body: ImageBody, [job]: readonly Job[], [first]: readonly Output[]) {
   const { quality, background } = body
   return {
     created: Math.floor((job?.createdAt ? timestampMs(job.createdAt) : 0) / 1000),

@@ -10,6 +10,8 @@ export interface ImageBody extends JsonObject {
   n?: number | null
   size?: string | null
   response_format?: 'b64_json' | 'url' | null
+  stream?: boolean | null
+  partial_images?: number | null
   max_credits?: number | null
 }
 

@@ -5,10 +5,11 @@ import { json } from '../gateway/openapi/document.ts'
 import { toMediagenError } from '../gateway/problems/problem.ts'
 import { readQuery } from '../gateway/query.ts'
 import type { Attempts } from './attempts.ts'
-import { type DoorDeps, type DoorOrder, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
+import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
 import { describeImages, imagesSchema } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
 import { outputsOf } from './outputs.ts'
+import { readStream, streamImage, type StreamOrder } from './stream.ts'
 
 /** What the doors of pictures need. */
 export interface ImagesDeps extends DoorDeps {
@@ -29,9 +30,17 @@ export const bodySchema = {
     n: nullable('integer', { minimum: 1, maximum: 10, description: 'Number of pictures.' }),
     size: nullable('string', { description: '`auto`, or width and height such as `1024x1024`.' }),
     response_format: { enum: ['b64_json', 'url', null], description: 'Bytes or addresses; `b64_json` by default.' },
+    stream: nullable('boolean', { description: 'Events in place of one answer: drafts, then the picture.' }),
+    partial_images: nullable('integer', { minimum: 0, maximum: 3, description: 'The most drafts of a stream.' }),
     max_credits: nullable('integer', { minimum: 0, description: 'The most that all of it may cost.' }),
   },
 } as const
+
+const eventContent = {
+  schema: { type: 'string' },
+  example:
+    'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo=","credits_charged":1}\n\n',
+}
 
 /** Adds the route. */
 export function addImageGenerations(door: FastifyInstance, attempts: Attempts, deps: ImagesDeps): void {
@@ -45,7 +54,11 @@ export function addImageGenerations(door: FastifyInstance, attempts: Attempts, d
           summary: "Make pictures as OpenAI's interface does. The answer has the pictures when they are made.",
           headers: doorHeaders,
           answers: {
-            200: { description: 'The pictures.', content: json(imagesSchema) },
+            200: {
+              description:
+                'The pictures; with `stream`, events `image_generation.partial_image` and `image_generation.completed`, or `error`.',
+              content: { ...json(imagesSchema), 'text/event-stream': eventContent },
+            },
             422: { description: 'The Idempotency-Key was used with another request (`idempotency_key_reused`).' },
           },
           errors: doorErrors,
@@ -68,6 +81,8 @@ async function answerImages(
 ): Promise<object> {
   readQuery(request, {})
   const { body } = request
+  const partialImages = readStream(body)
+  const { stream: _stream, partial_images: _partialImages, ...fields } = body
   const model = await findModel(request, deps.core, {
     name: body.model,
     fallback: deps.imageModel,
@@ -75,25 +90,32 @@ async function answerImages(
     modality: Modality.IMAGE,
     makes: 'pictures',
   })
-  const order = { model: model.id, ...toImageOrder(body, model), body: JSON.stringify(body) }
-  return makeImages(request, reply, attempts, deps, body, order)
+  const order = { model: model.id, ...toImageOrder(fields, model), body: JSON.stringify(body) }
+  return makeImages(request, reply, attempts, deps, { ...order, name: 'image_generation', fields, partialImages })
 }
 
-/** Makes pictures once, waits for them, and answers with them. */
+/** What a door of pictures makes. */
+export type ImagesOrder = Pick<StreamOrder, 'model' | 'input' | 'count' | 'body' | 'name' | 'fields'> & {
+  /** The most drafts of a stream; null for one answer. */
+  readonly partialImages: number | null
+}
+
+/** Makes pictures once, and answers with them: as events, or when they are made. */
 export async function makeImages(
   request: FastifyRequest,
   reply: FastifyReply,
   attempts: Attempts,
   deps: DoorDeps,
-  body: ImageBody,
-  order: Pick<DoorOrder, 'model' | 'input' | 'count' | 'body'>,
+  { partialImages, ...images }: ImagesOrder,
 ): Promise<object> {
-  const asUrls = body.response_format === 'url'
-  const maxCredits = body.max_credits ?? null
-  const jobs = await fulfil(request, reply, attempts, deps, { ...order, maxCredits, asUrls })
+  const { fields } = images
+  const asUrls = fields.response_format === 'url'
+  const order = { ...images, maxCredits: fields.max_credits ?? null, asUrls }
+  if (partialImages !== null) return streamImage(request, reply, attempts, deps, { ...order, partialImages })
+  const jobs = await fulfil(request, reply, attempts, deps, order)
   const outputs = outputsOf(jobs)
   const data = asUrls
     ? outputs.map(({ url }) => ({ url }))
     : await Promise.all(outputs.map(async (output) => ({ b64_json: await deps.readOutput(output) })))
-  return { ...describeImages(body, jobs, outputs), data }
+  return { ...describeImages(fields, jobs, outputs), data }
 }

@@ -6,7 +6,7 @@ import { cutText } from '../core/log-text.ts'
 import type { Blobs } from '../files/blobs/blobs.ts'
 
 /** Reads an output as base64. */
-export type ReadOutput = (output: Output) => Promise<string>
+export type ReadOutput = (output: Pick<Output, 'url'>) => Promise<string>
 
 /**
  * Reads outputs where this process serves the files, else from where the core serves them.
@@ -35,6 +35,11 @@ export function outputsOf(jobs: readonly Job[]): readonly Output[] {
   const [first] = jobs
   if (succeeded.length === 0 && first) throw failed(first)
   return succeeded.flatMap(({ outputs }) => outputs)
+}
+
+/** Whether all jobs have ended, and none succeeded. */
+export function haveFailed(jobs: readonly Job[]): boolean {
+  return !jobs.some(({ status }) => isOpen(status) || status === JobStatus.SUCCEEDED)
 }
 
 function isOpen(status: JobStatus): boolean {

@@ -1,7 +1,7 @@
 // Starts the jobs of a request once: a repetition of an earlier request gets the jobs of that one.
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { FastifyRequest } from 'fastify'
-import { type Attempts, type Group, joinableMs } from './attempts.ts'
+import { type Attempt, type Attempts, type Group, joinableMs } from './attempts.ts'
 import { type Generations, nameBases } from './generations.ts'
 
 /** What a request starts, unless it is a repetition. */
@@ -13,16 +13,19 @@ export interface Start {
   readonly body: string
 }
 
+/** How a request is over: `abandoned` if the client hung up and its jobs are to be canceled. */
+export type End = 'answered' | 'unanswered' | 'abandoned'
+
 /**
  * The jobs of the request: those of an earlier one that it repeats, or new ones.
- * @param onEnd told how to say whether the client got its answer
+ * @param onEnd told how to say how the request ended
  */
 export async function startOnce(
   request: FastifyRequest,
   attempts: Attempts,
   { generations, maxCredits, body }: Start,
   nowMs: () => number,
-  onEnd: (answered: (got: boolean) => void) => void,
+  onEnd: (over: (end: End) => void) => void,
 ): Promise<Group> {
   const { headers: sent, caller } = request
   const keyId = caller?.keyId ?? ''
@@ -39,11 +42,22 @@ export async function startOnce(
     if (earlier !== null) return generations.start([earlier.base], maxCredits, earlier.input)
     return generations.start(nameBases(digest, period, attempts.takeOrdinal(digest, period)), maxCredits)
   }
+  const follow = async ({ clients, started }: Attempt): Promise<Group> =>
+    (await clients.canceled) ? startNew() : started
   // Nothing is awaited between the two: a third request sees both.
   const joined = attempts.join(digest, isRetry)
-  const attempt = attempts.begin(digest, joined?.started ?? startNew())
-  onEnd((got) => attempts.end(attempt, got))
+  const clients = joined?.clients.canceled === null ? joined.clients : undefined
+  const attempt = attempts.begin(digest, joined ? follow(joined) : startNew(), clients)
+  onEnd((end) => {
+    attempts.end(attempt, end === 'answered')
+    if (end === 'abandoned' && attempt.clients.waiting === 0) attempt.clients.canceled = cancel(generations, attempt)
+  })
   return attempt.started
+}
+
+/** Whether the jobs ended without a charge. Otherwise they go on, and an equal request joins them. */
+async function cancel(generations: Generations, { started }: Attempt): Promise<boolean> {
+  return generations.cancel(await started)
 }
 
 /** The latest of equal requests that another process took, or this one before it was restarted. */
@@ -58,7 +72,7 @@ async function findElsewhere(
     for (const base of nameBases(digest, one)) {
       const found = await generations.findFirst(base)
       if (found === null) break
-      if (nowMs() - found.startedMs <= joinableMs) latest = { base, input: found.input }
+      if (!found.isCanceled && nowMs() - found.startedMs <= joinableMs) latest = { base, input: found.input }
     }
     if (latest !== null) return latest
   }

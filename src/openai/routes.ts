@@ -1,7 +1,6 @@
 // The doors of OpenAI's interface. docs/openai.md.
 import type { FastifyInstance } from 'fastify'
 import { createAttempts } from './attempts.ts'
-import { forbidRetries } from './door.ts'
 import { addImageEdits, type EditsDeps } from './edits.ts'
 import { addImageGenerations, type ImagesDeps } from './images.ts'
 
@@ -11,9 +10,6 @@ export type OpenaiDeps = ImagesDeps & EditsDeps
 /** Adds the routes. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: OpenaiDeps): void {
   const attempts = createAttempts(deps.nowMs)
-  app.register(async (door) => {
-    forbidRetries(door)
-    addImageGenerations(door, attempts, deps)
-    addImageEdits(door, attempts, deps)
-  })
+  addImageGenerations(app, attempts, deps)
+  addImageEdits(app, attempts, deps)
 }

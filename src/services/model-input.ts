@@ -43,12 +43,15 @@ export function digestQuoted(accountId: string, model: string, { canonical }: Se
   return digestParts(accountId, model, canonical)
 }
 
-/** The model with this id. @throws MediagenError `model_not_found`, with similar ids if the caller may read those */
+/** The model with this id. @throws MediagenError `model_not_found`, with the id of an alias or similar ids if the caller may read those */
 export function findModel(catalog: Catalog, id: string, { permissions }: ApiKey): Model {
   const model = catalog.find(id)
   if (model) return model
-  const shown = permissions.includes('models:read') ? catalog.ready().map((ready) => ready.id) : []
-  const similar = suggest(id, shown)
+  const mayRead = permissions.includes('models:read')
+  const named = mayRead ? catalog.resolve(id) : undefined
+  const similar = named
+    ? `it is an alias of ${named.id}.`
+    : suggest(id, mayRead ? catalog.ready().map((ready) => ready.id) : [])
   throw new MediagenError(
     'model_not_found',
     `There is no model "${cutText(id)}"${similar ? `; ${similar}` : '.'} GET /v1/models lists the models.`,

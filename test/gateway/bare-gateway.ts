@@ -3,7 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import { pino } from 'pino'
 import { overloaded } from '../../src/app/doors/overload.ts'
 import type { Overload } from '../../src/gateway/overload.ts'
-import { createGateway, listen } from '../../src/gateway/server.ts'
+import { createGateway, listen, type RouteDeps } from '../../src/gateway/server.ts'
 import { roomy } from './bounds.ts'
 
 const idle: Overload = {
@@ -16,7 +16,11 @@ const idle: Overload = {
 /** Starts a gateway that admits every caller. */
 export async function startBareGateway(
   transport: Transport,
-  { windowMs = roomy.windowMs, overload = idle }: { windowMs?: number; overload?: Overload } = {},
+  {
+    windowMs = roomy.windowMs,
+    overload = idle,
+    addDoors = () => {},
+  }: { windowMs?: number; overload?: Overload; addDoors?: RouteDeps['addDoors'] } = {},
 ) {
   const gateway = createGateway({
     transport,
@@ -40,7 +44,7 @@ export async function startBareGateway(
     findClient: (peer) => peer,
     origins: new Set(),
     overload,
-    addDoors() {},
+    addDoors,
     createMcp: () => async (_request, reply) => reply.send(),
     extend() {},
   })

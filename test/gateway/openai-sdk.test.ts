@@ -38,6 +38,10 @@ test('errors arrive as errors of the SDK, with their status', async () => {
     param: null,
     message: expect.stringMatching(/^404 There is no model "test\/none"/),
   })
+  await expect(sdk.models.retrieve('gpt-image-1')).rejects.toMatchObject({
+    code: 'model_not_found',
+    message: expect.stringContaining('it is an alias of test/instant/text-to-image'),
+  })
   await expect(sdk.models.list({ query: { limit: 0 } })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'limit',

@@ -100,6 +100,14 @@ describe('the pictures of real clients reach the model', () => {
     expect(await wallet()).toMatchObject({ available: 994 })
   })
 
+  test('of the same: as a stream (P267)', async () => {
+    const { sdk } = await createClient()
+    const stream = await sdk.images.edit({ image: await png(red), prompt: 'x', stream: true })
+    const events = await Array.fromAsync(stream)
+    expect(events).toMatchObject([{ type: 'image_edit.completed', size: '16x16', credits_charged: 3 }])
+    expect(toBytes({ data: events })).toEqual([red])
+  })
+
   test('of the AI SDK', async () => {
     const { account } = await createClient()
     const headers = { 'Mediagen-Max-Credits': '100' }
@@ -338,7 +346,7 @@ describe('a refusal names what is wrong, is not repeated, and holds nothing', ()
     ['a number in words', [image, ['n', 'two']], { status: 400, code: 'invalid_request', param: 'n' }],
     ['a form of answers', [image, ['response_format', 'gif']], { status: 400, param: 'response_format' }],
     ['a size', [image, ['size', 'big']], { status: 400, code: 'invalid_request', param: 'size' }],
-    ['a stream', [image, ['stream', 'true']], { status: 400, code: 'invalid_request', param: 'stream' }],
+    ['a stream of two', [image, ['stream', 'true'], ['n', '2']], { status: 400, code: 'invalid_request', param: 'n' }],
     ['a wrong value', [image, ['strength', '7']], { status: 400, code: 'invalid_input', param: 'strength' }],
     [
       'a value of a wrong type',

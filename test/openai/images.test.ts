@@ -144,7 +144,6 @@ describe('a refusal is in the words of this server, is not repeated, and holds n
     ['11 pictures', { n: 11 }, { status: 400, code: 'invalid_request', param: 'n' }],
     ['a half picture', { n: 0.5 }, { status: 400, code: 'invalid_request', param: 'n' }],
     ['an unknown field', { steps: 30 }, { status: 400, code: 'invalid_request', param: 'steps' }],
-    ['a stream', { stream: true }, { status: 400, code: 'invalid_request', param: 'stream' }],
     [
       'a form of answers',
       { response_format: 'gif' },
@@ -190,6 +189,9 @@ describe('a refusal is in the words of this server, is not repeated, and holds n
     expect(failed.body.detail).toContain('the paint ran out')
     expect(failed.body.detail).toContain(failed.headers.get('mediagen-job'))
     expect(await rich.wallet()).toMatchObject({ available: 1000, held: 0 })
+    // It was an answer: an equal request is a new one.
+    await ask({ model: 'test/openai/failing' }, {}, rich.account.key)
+    expect((await rich.jobs()).total).toBe(2)
   })
 })
 

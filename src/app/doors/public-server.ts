@@ -81,10 +81,12 @@ export function createPublicServer(
         imageModel: config.openaiImageModel,
         editModel: config.openaiEditModel,
         maxCredits: config.openaiMaxCredits,
+        cancelOnDisconnect: config.openaiCancelOnDisconnect,
         formBounds: config,
         spend: keys.spend,
         readOutput: createOutputReader(assets?.blobs),
         nowMs: Date.now,
+        report: (err, request_id) => server.log.error({ err, request_id }, 'a stream failed'),
       })
     },
     downloads: {

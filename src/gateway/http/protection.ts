@@ -1,5 +1,6 @@
 // Headers of every answer: no type guessing, no scripts or frames, no caching, no referrer.
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import { forbidRetry, isOpenaiPath } from '../openai-paths.ts'
 
 /** The headers that every answer has unless a route says otherwise. The policy is for JSON that a browser opens as a page. */
 export const alwaysSent: Readonly<Record<string, string>> = {
@@ -19,5 +20,6 @@ export class ProtectedResponse<Request extends IncomingMessage = IncomingMessage
   constructor(...args: ConstructorParameters<typeof ServerResponse<Request>>) {
     super(...args)
     this.setHeaders(headers)
+    if (isOpenaiPath(this.req.url)) this.setHeader(...forbidRetry)
   }
 }

@@ -349,5 +349,5 @@ export function describeAnswer(operationId: string, status: string, answer: obje
 
 function withExample(content: object, example: unknown): object {
   if (example === undefined) return content
-  return Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { ...(media as object), example }]))
+  return Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { example, ...(media as object) }]))
 }

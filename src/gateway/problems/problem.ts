@@ -20,6 +20,7 @@ import { isStorageTrouble, storageUnavailable } from '../../core/storage-trouble
 import { describeMissing, describeViolations } from '../../core/violations.ts'
 import { readRequestId } from '../../guards/request-id.ts'
 import { toViolations } from '../../schema/violations.ts'
+import { forbidRetry, isOpenaiPath } from '../openai-paths.ts'
 import { toOpenaiError } from './openai-error.ts'
 import { problemKinds } from './problem-kinds.ts'
 
@@ -46,6 +47,8 @@ export function sendProblem(
   if (challenge) reply.header('www-authenticate', challenge)
   const { http } = problemKinds[error.code]
   const status = http === 409 ? (request.routeOptions.config.conflictStatus ?? http) : http
+  // Some of its clients show nothing else.
+  if (isOpenaiPath(request.url)) reply.raw.statusMessage = error.code
   // Serialized here, so that no response schema of a route drops a member.
   return reply
     .code(status)
@@ -65,8 +68,11 @@ export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError 
   )
 }
 
-/** Writes an answer to a bare connection if it is still open, and closes it. */
-export function refuseConnection(error: MediagenError, socket: Duplex, publicUrl: string): void {
+/**
+ * Writes an answer to a bare connection if it is still open, and closes it.
+ * @param path that of the request that was cut off, if any
+ */
+export function refuseConnection(error: MediagenError, socket: Duplex, publicUrl: string, path?: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -75,7 +81,7 @@ export function refuseConnection(error: MediagenError, socket: Duplex, publicUrl
   const body = JSON.stringify(toProblem(error, requestId, publicUrl))
   const { http } = problemKinds[error.code]
   const head = [
-    `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
+    `HTTP/1.1 ${http} ${isOpenaiPath(path) ? error.code : STATUS_CODES[http]}`,
     'Connection: close',
     `Content-Type: ${problemType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
@@ -83,6 +89,7 @@ export function refuseConnection(error: MediagenError, socket: Duplex, publicUrl
     'X-Content-Type-Options: nosniff',
     'Cache-Control: no-store',
     ...(error.details.retryAfterSeconds === undefined ? [] : [`Retry-After: ${error.details.retryAfterSeconds}`]),
+    ...(isOpenaiPath(path) ? [forbidRetry.join(': ')] : []),
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => closeSoon(socket))
 }
