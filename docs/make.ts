@@ -1,6 +1,7 @@
 // Makes the pages that repeat what the code says: `npm run docs`. test/docs.test.ts holds the pages against the code.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { createRouterTransport } from '@connectrpc/connect'
 import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
@@ -128,8 +129,9 @@ export async function readOpenapi(): Promise<Openapi> {
     publicUrl: () => 'https://media.example',
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
-      const readOutput = async (): Promise<string> => ''
-      addOpenaiRoutes(doors, { core, stopping, imageModel: null, maxCredits: null, readOutput, nowMs: () => 0 })
+      const outputs = { readOutput: async () => '', openOutput: async () => Readable.from([]) }
+      const settings = { imageModel: null, speechModel: null, maxCredits: null }
+      addOpenaiRoutes(doors, { core, stopping, ...settings, ...outputs, nowMs: () => 0 })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

@@ -130,10 +130,16 @@ export const generalSettings = {
     'Model, by its id or an [alias](catalog.md#aliases), of requests to [`/v1/images/generations`](openai.md) that name none; empty to refuse those',
     (value) => value || null,
   ),
+  openaiSpeechModel: text(
+    'MEDIAGEN_OPENAI_SPEECH_MODEL',
+    '',
+    'The same for [`/v1/audio/speech`](openai.md) and `/v1/audio/voices`',
+    (value) => value || null,
+  ),
   openaiMaxCredits: text(
     'MEDIAGEN_OPENAI_MAX_CREDITS',
     '',
-    'What a request to [`/v1/images/generations`](openai.md) may cost if nothing else says so, in credits; empty to refuse those',
+    "What a request of [OpenAI's interface](openai.md) may cost if nothing else says so, in credits; empty to refuse those",
     parseCredits,
   ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),

@@ -6,7 +6,7 @@ import { type ImageBody, nameFields, toImageOrder } from '../../src/openai/image
 
 function modelWith(...names: (string | [string, JsonObject])[]) {
   const properties = Object.fromEntries(names.map((name) => (typeof name === 'string' ? [name, {}] : name)))
-  return { id: 'a/b', inputSchema: { type: 'object', properties } }
+  return { id: 'a/b', inputSchema: { type: 'object', properties }, openaiFields: {} }
 }
 const sized = modelWith('prompt', 'width', 'height', 'seed')
 

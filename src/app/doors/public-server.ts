@@ -9,7 +9,7 @@ import { addConsole } from '../../gateway/console.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
 import { createMcpRoute } from '../../mcp/route.ts'
-import { createOutputReader } from '../../openai/outputs.ts'
+import { createOutputOpener, createOutputReader } from '../../openai/outputs.ts'
 import { addOpenaiRoutes } from '../../openai/routes.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
@@ -75,9 +75,10 @@ export function createPublicServer(
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
-      const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits } = config
-      const readOutput = createOutputReader(assets?.blobs)
-      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, readOutput, nowMs: Date.now })
+      const { openaiImageModel: imageModel, openaiSpeechModel: speechModel, openaiMaxCredits: maxCredits } = config
+      const openOutput = createOutputOpener(assets?.blobs)
+      const outputs = { openOutput, readOutput: createOutputReader(openOutput) }
+      addOpenaiRoutes(app, { core, stopping, imageModel, speechModel, maxCredits, ...outputs, nowMs: Date.now })
     },
     downloads: {
       inAll: Math.min(config.maxDownloads, files.downloads),
