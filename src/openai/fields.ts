@@ -54,7 +54,8 @@ export function translateField(
   if (target !== undefined && (options === null || options.includes(value))) return { [target]: value }
   if (isDefault(name, value, rules)) return {}
   const allowed = new Set([...(options ?? []), ...Object.keys(meanings)])
-  if (allowed.size > (options ?? []).length) return `must be one of ${[...allowed].join(', ')}`
+  if (allowed.size > (options ?? []).length)
+    return `must be one of ${[...allowed].map((one) => JSON.stringify(one)).join(', ')}`
   return target === undefined ? `is not a field of ${model.id}` : { [target]: value }
 }
 

@@ -29,12 +29,16 @@ const bodySchema = {
     model: nullable('string', { description: 'Model id or alias; that of the server where none is sent.' }),
     input: { type: 'string', minLength: 1, maxLength: 4096, description: 'What to say.' },
     voice: {
-      type: ['string', 'object', 'null'],
-      minLength: 1,
-      required: ['id'],
-      properties: { id: { type: 'string', minLength: 1 } },
-      additionalProperties: false,
-      description: 'Who speaks: a name of `GET /v1/audio/voices`, or `{ "id" }` of it.',
+      anyOf: [
+        nullable('string', { minLength: 1 }),
+        {
+          type: 'object',
+          required: ['id'],
+          properties: { id: { type: 'string', minLength: 1 } },
+          additionalProperties: false,
+        },
+      ],
+      description: 'Who speaks: an `id` of `GET /v1/audio/voices`, as text or as `{ "id" }`.',
     },
     instructions: nullable('string', { maxLength: 4096, description: 'How to speak, for models that take it.' }),
     response_format: nullable('string', { description: "Such as `mp3`; by default the model's own." }),

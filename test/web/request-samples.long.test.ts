@@ -1,12 +1,17 @@
 // The code of every operation in the reference, in every language, run against a real server.
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readReference } from '../../web/docs/document.ts'
 import { toRequest } from '../../web/docs/try-request.ts'
 import { toSamples } from '../../web/request-sample.ts'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, testCatalog } from '../test-app.ts'
 import { createPlace, missing } from './run-code.ts'
 
-const app = await startTestApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
+const app = await startTestApp({
+  MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true',
+  MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}`,
+  MEDIAGEN_OPENAI_SPEECH_MODEL: 'tts-1',
+})
 const place = createPlace(app.account.key)
 afterAll(async () => {
   place[Symbol.dispose]()
@@ -55,6 +60,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
       createOwnKey: { permissions: ['generate', 'jobs:read'], limits: { per_start: 9 } },
       changeOwnKeyLimits: { limits: { per_start: 5, daily: null } },
       createImage: { model, ...input, max_credits: 100 },
+      createSpeech: { model: 'tts-1', input: 'Good evening.', max_credits: 100 },
     },
   }
 }
