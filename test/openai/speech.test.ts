@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateSpeech } from 'ai'
 import OpenAI, { APIError } from 'openai'
+import { pino } from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
+import { startApp } from '../../src/app/start.ts'
+import { readConfig } from '../../src/config.ts'
 import { ffmpeg } from '../files/recordings.ts'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 
@@ -111,6 +114,18 @@ describe('speech', () => {
     expect(sound).toEqual(await bytesOf(await post(good)))
     const refused = await post({ ...good, stream_format: 'sse', voice: 'zoe' })
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: 'voice' } }])
+  })
+
+  test('through a gateway in front of a core elsewhere', async () => {
+    const { key, post } = await createClient()
+    const core = { MEDIAGEN_CORE_URL: app.app.grpcUrl ?? '', MEDIAGEN_HTTP_PORT: '0' }
+    await using gateway = await startApp(readConfig(core), { log: pino({ level: 'silent' }) })
+    const sdk = new OpenAI({ apiKey: key, baseURL: `${gateway.httpUrl}/v1` })
+    const answer = await sdk.audio.speech.create(
+      { ...good, voice: 'onyx' },
+      { headers: { 'Mediagen-Max-Credits': '9' } },
+    )
+    expect(await bytesOf(answer)).toEqual(await bytesOf(await post(good)))
   })
 
   test('by the AI SDK, which names a voice and a format of OpenAI where its user named none', async () => {
