@@ -1,6 +1,7 @@
 // Makes the pages that repeat what the code says: `npm run docs`. test/docs.test.ts holds the pages against the code.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { createRouterTransport } from '@connectrpc/connect'
 import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
@@ -133,11 +134,13 @@ export async function readOpenapi(): Promise<Openapi> {
         stopping,
         imageModel: null,
         editModel: null,
+        speechModel: null,
         maxCredits: null,
         cancelOnDisconnect: false,
         formBounds: { maxUploadBytes: 0, maxInputBytes: 0, maxBodyBytes: 0, maxValues: 0 },
         spend: async () => {},
         readOutput: async () => '',
+        openOutput: async () => Readable.from([]),
         nowMs: () => 0,
         report: () => {},
       })

@@ -136,10 +136,16 @@ export const generalSettings = {
     'The same for [`/v1/images/edits`](openai.md); a model that takes a picture',
     (value) => value || null,
   ),
+  openaiSpeechModel: text(
+    'MEDIAGEN_OPENAI_SPEECH_MODEL',
+    '',
+    'The same for [`/v1/audio/speech`](openai.md) and `/v1/audio/voices`',
+    (value) => value || null,
+  ),
   openaiMaxCredits: text(
     'MEDIAGEN_OPENAI_MAX_CREDITS',
     '',
-    'What a request to one of [these](openai.md) may cost if nothing else says so, in credits; empty to refuse those',
+    "What a request of [OpenAI's interface](openai.md) may cost if nothing else says so, in credits; empty to refuse those",
     parseCredits,
   ),
   openaiCancelOnDisconnect: text(

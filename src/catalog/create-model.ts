@@ -4,6 +4,7 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type CatalogEntry, EntryError } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
 import type { Model } from './model.ts'
+import { checkOpenaiFields } from './openai-fields.ts'
 import { createModelOpenapi } from './openapi.ts'
 import { createPriceExamples, type PriceExamples } from './price-examples.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
@@ -51,6 +52,7 @@ export function createModel(
   if (!isTested) {
     findPricing()
     findSamples()
+    checkOpenaiFields(entry, checkInput)
   }
   return {
     // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
@@ -80,6 +82,7 @@ export function createModel(
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
     concurrency: entry.engine.concurrency ?? defaultConcurrency,
     inputSchema: entry.input,
+    openaiFields: entry.openai ?? {},
     // Made on request, with the examples of its price.
     get openapi() {
       const { billing, priceSummary, createExamples } = findPricing()

@@ -1,6 +1,6 @@
 // The format of a catalog file: a JSON Schema for an entry, and the type of an entry that is valid.
 import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import { type Modality, modalities } from './model.ts'
+import { type Modality, modalities, type OpenaiFields } from './model.ts'
 
 /** A field of an entry that is wrong; the message says how. */
 export class EntryError extends Error {
@@ -58,6 +58,7 @@ export interface CatalogEntry {
     readonly max_attempts?: number
   }
   readonly input: JsonObject
+  readonly openai?: OpenaiFields
   readonly samples?: readonly WrittenSample[]
 }
 
@@ -67,6 +68,31 @@ const slug = '[a-z0-9]+(?:[._-][a-z0-9]+)*'
 // Of any case: they are names that other services chose.
 const alias = { type: 'string', pattern: '^[A-Za-z0-9]+(?:[._:/-][A-Za-z0-9]+)*$', maxLength: 200 }
 const path = { type: 'string', pattern: `^${slug}(?:/${slug})*$`, maxLength: 200 }
+
+// The fields of OpenAI's interface that a model may have under another name, or with other values.
+const openaiNames = [
+  'prompt',
+  'image',
+  'mask',
+  'size',
+  'quality',
+  'style',
+  'background',
+  'output_format',
+  'output_compression',
+  'input',
+  'voice',
+  'instructions',
+  'response_format',
+  'speed',
+]
+const openaiField = {
+  type: ['string', 'object'],
+  minLength: 1,
+  minProperties: 1,
+  maxProperties: 200,
+  additionalProperties: { type: 'object' },
+}
 
 /** The part of an engine that describes its settings in entries. */
 export type EngineKind = Pick<Engine, 'kind' | 'schema' | 'provider' | 'findFault'>
@@ -132,6 +158,11 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
       type: 'object',
       required: ['type', 'properties'],
       properties: { type: { const: 'object' }, properties: { type: 'object' } },
+    },
+    openai: {
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(openaiNames.map((name) => [name, openaiField])),
     },
     samples: {
       type: 'array',

@@ -30,6 +30,12 @@ export interface Sample {
   readonly previewUrl: string | null
 }
 
+/**
+ * What fields of OpenAI's interface mean to a model, by their names: the name of its own field, or what each value of OpenAI's
+ * field sets.
+ */
+export type OpenaiFields = Readonly<Record<string, string | Readonly<Record<string, JsonObject>>>>
+
 /** A catalog entry, ready to be used. */
 export interface Model {
   readonly id: string
@@ -58,6 +64,7 @@ export interface Model {
   readonly concurrency: number
   /** JSON Schema 2020-12 of the input. */
   readonly inputSchema: JsonObject
+  readonly openaiFields: OpenaiFields
   readonly samples: readonly Sample[]
   /** Paths of the files that are served for samples, by their names. */
   readonly sampleFiles: ReadonlyMap<string, string>

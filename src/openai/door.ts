@@ -76,12 +76,17 @@ export async function findModel(
       `The request names no model, and this server has none for such requests (${setting}).`,
       { violations: [{ pointer: '/model', detail: 'is required' }] },
     )
-  const { model: id, modality, inputSchema = {} } = await core.catalog.resolveModel({ name }, forward(request))
+  const {
+    model: id,
+    modality,
+    inputSchema = {},
+    openaiFields = {},
+  } = await core.catalog.resolveModel({ name }, forward(request))
   if (modality !== wanted)
     throw new MediagenError('invalid_request', `${id} does not make ${makes}. POST /v1/run starts any model.`, {
       violations: [{ pointer: '/model', detail: `must be a model that makes ${makes}` }],
     })
-  return { id, inputSchema }
+  return { id, inputSchema, openaiFields }
 }
 
 /** What a request asks for. */

@@ -1,8 +1,9 @@
 // A request of OpenAI's interface for pictures, as the input of a model.
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
 import { toPointerToken } from '../schema/violations.ts'
+import { type DoorModel, type FieldRules, propertiesOf, translateField } from './fields.ts'
 
 /** Body of a request; its route has checked the types of these fields. */
 export interface ImageBody extends JsonObject {
@@ -22,18 +23,10 @@ export interface ImageOrder {
   readonly count: number
 }
 
-/** A model, as far as requests are translated for it. */
-export interface ImageModel {
-  readonly id: string
-  /** JSON Schema of its input. */
-  readonly inputSchema: JsonObject
-}
-
 // What the door itself reads.
 const ofTheDoor: ReadonlySet<string> = new Set(['model', 'n', 'size', 'response_format', 'max_credits'])
 
-// OpenAI's fields, with the values at which they ask for nothing: many clients send them always. Null for any value.
-const asksNothing: Readonly<Record<string, readonly JsonValue[] | null>> = {
+const asksNothing: FieldRules['asksNothing'] = {
   size: ['auto'],
   quality: ['auto', 'standard'],
   style: ['vivid'],
@@ -48,37 +41,26 @@ const asksNothing: Readonly<Record<string, readonly JsonValue[] | null>> = {
 }
 
 /**
- * Translates a request. Fields that the model has are passed as they are.
+ * Translates a request. Fields that the model has are passed as they are, unless the catalog says otherwise.
  * @throws MediagenError `invalid_request` that names every field that means nothing to the model
  */
-export function toImageOrder(body: ImageBody, { id, inputSchema }: ImageModel): ImageOrder {
-  const properties = (inputSchema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>
+export function toImageOrder(body: ImageBody, model: DoorModel): ImageOrder {
+  const properties = propertiesOf(model)
   const input: JsonObject = {}
   const violations: Violation[] = []
   const has = (name: string): boolean => Object.hasOwn(properties, name)
   for (const [name, value] of Object.entries(body)) {
     // Clients write null for what they do not set.
     if (value === undefined || value === null || (ofTheDoor.has(name) && name !== 'size')) continue
-    if (has(name) && !(isDefault(name, value) && !mayBe(properties[name], value))) input[name] = value
-    else if (isDefault(name, value)) continue
+    const set = translateField(model, name, value, { asksNothing })
+    if (typeof set !== 'string') Object.assign(input, set)
     else if (name === 'size' && has('width') && has('height')) Object.assign(input, readSize(String(value), violations))
-    else violations.push({ pointer: `/${toPointerToken(name)}`, detail: `is not a field of ${id}` })
+    else violations.push({ pointer: `/${toPointerToken(name)}`, detail: set })
   }
   if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
   const count = body.n ?? 1
   if (!has('n')) return { input, count }
   return { input: body.n === undefined || body.n === null ? input : { ...input, n: count }, count: 1 }
-}
-
-function isDefault(name: string, value: JsonValue): boolean {
-  if (!Object.hasOwn(asksNothing, name)) return false
-  return asksNothing[name]?.includes(value) ?? true
-}
-
-/** Whether a choice has this option. What is no choice may be anything; the schema decides later. */
-function mayBe(property: JsonObject | undefined, value: JsonValue): boolean {
-  const options = property?.['enum']
-  return !Array.isArray(options) || options.includes(value)
 }
 
 function readSize(written: string, violations: Violation[]): JsonObject {
@@ -88,11 +70,18 @@ function readSize(written: string, violations: Violation[]): JsonObject {
   return {}
 }
 
-/** A refusal of the input, which names the fields as this door has them. */
-export function nameFields(error: MediagenError): MediagenError {
+/**
+ * A refusal of the input, which names the fields as this door has them.
+ * @param names the door's names of fields that a model has under others, by the model's names
+ */
+export function nameFields(error: MediagenError, names: Readonly<Record<string, string>> = {}): MediagenError {
   const { violations } = error.details
   if (error.code !== 'invalid_input' || !violations) return error
-  const named = violations.map(({ pointer, detail }) => ({ pointer: pointer.replace(/^\/input(?=\/|$)/, ''), detail }))
-  const words = error.message.replaceAll(/(^|\s)\/input(?=\/)/g, '$1')
+  const rename = (_start: string, field: string): string => `/${Object.hasOwn(names, field) ? names[field] : field}`
+  const named = violations.map(({ pointer, detail }) => ({
+    pointer: pointer.replace(/^\/input(?=\/|$)/, '').replace(/^\/([^/]+)/, rename),
+    detail,
+  }))
+  const words = error.message.replaceAll(/(?<=^|\s)\/input\/([^/\s]+)/g, rename)
   return new MediagenError(error.code, words, { ...error.details, violations: named }, { cause: error })
 }

@@ -1,26 +1,35 @@
 // The outputs of jobs, and their bytes for answers that carry them.
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type Job, JobStatus, type Output } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
-import type { Blobs } from '../files/blobs/blobs.ts'
+import type { BlobContent, Blobs } from '../files/blobs/blobs.ts'
+
+/** Opens the content of an output. */
+export type OpenOutput = (output: Pick<Output, 'url'>) => Promise<BlobContent>
 
 /** Reads an output as base64. */
 export type ReadOutput = (output: Pick<Output, 'url'>) => Promise<string>
 
+/** Reads outputs. */
+export function createOutputReader(open: OpenOutput): ReadOutput {
+  return async (output) => (await buffer(await open(output))).toString('base64')
+}
+
 /**
- * Reads outputs where this process serves the files, else from where the core serves them.
+ * Opens outputs where this process serves the files, else from where the core serves them.
  * @param blobs the files; undefined in front of a core elsewhere
  */
-export function createOutputReader(blobs: Pick<Blobs, 'open'> | undefined): ReadOutput {
+export function createOutputOpener(blobs: Pick<Blobs, 'open'> | undefined): OpenOutput {
   return async ({ url }) => {
     if (blobs) {
       const content = await blobs.open(decodeURIComponent(new URL(url).pathname.replace(/^\/assets\//, '')))
-      if (content) return (await buffer(content)).toString('base64')
+      if (content) return content
     }
     const answer = await fetch(url)
-    if (!answer.ok) throw new Error(`the core answered ${answer.status} for an output`)
-    return Buffer.from(await answer.arrayBuffer()).toString('base64')
+    if (!answer.ok || !answer.body) throw new Error(`the core answered ${answer.status} for an output`)
+    return Readable.from(answer.body)
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
 import { isObject, resolveRef } from '../schema/refs.ts'
-import type { ImageModel } from './image-request.ts'
+import type { DoorModel } from './fields.ts'
 
 /** A field for pictures. */
 interface PictureField {
@@ -41,14 +41,15 @@ export function findPictureFields(schema: JsonObject): {
  * The pictures of a request in the fields of a model.
  * @throws MediagenError `invalid_request` if the model does not take them, or it is not clear where
  */
-export function placePictures({ id, inputSchema }: ImageModel, { images, mask }: Pictures): JsonObject {
+export function placePictures({ id, inputSchema, openaiFields }: DoorModel, { images, mask }: Pictures): JsonObject {
   const { pictures, masks } = findPictureFields(inputSchema)
   const violations: Violation[] = []
   const input: JsonObject = {}
   const place = (pointer: string, fields: readonly PictureField[], values: readonly string[], none: string): void => {
     if (values.length === 0) return
     const fitting = fields.filter(({ isList }) => isList || values.length === 1)
-    const field = chooseField(fitting)
+    const named = openaiFields[pointer.slice(1)]
+    const field = fitting.find(({ name }) => name === named) ?? chooseField(fitting)
     if (field) input[field.name] = field.isList ? [...values] : (values[0] ?? null)
     else if (fields.length === 0) violations.push({ pointer, detail: none })
     else if (fitting.length === 0) violations.push({ pointer, detail: `must be one picture: ${id} takes no list` })

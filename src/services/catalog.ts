@@ -80,7 +80,8 @@ export function createCatalogService(deps: {
     },
     resolveModel({ name }, context) {
       const model = catalog.resolve(name) ?? findModel(catalog, name, callerOf(context))
-      return { model: model.id, modality: toModalityCode(model.modality), inputSchema: model.inputSchema }
+      const { id, modality, inputSchema, openaiFields } = model
+      return { model: id, modality: toModalityCode(modality), inputSchema, openaiFields }
     },
     listCategories: () => ({ categories: countCategories(list()) }),
   }

@@ -120,6 +120,28 @@ test.each([[['']], [['a b']], [['x', 'x']], ['x'], [[1]]])('aliases are names: %
   expect(refusal([write({ models: [{ ...good, aliases }] })])).toMatch(/model "acme\/paint\/text-to-image": aliases/)
 })
 
+describe("fields of OpenAI's interface (P274)", () => {
+  const loadWith = (openai: object) => load({ ...good, openai })
+
+  test('are names of fields of the input, or values that set some', () => {
+    const openai = { prompt: 'prompt', size: { '512x512': { width: 512 }, auto: {} } }
+    expect(loadWith(openai)[0]?.openaiFields).toEqual(openai)
+    expect(load(good)[0]?.openaiFields).toEqual({})
+  })
+
+  test.each([
+    [{ sizes: 'width' }, 'openai.sizes is not a known field'],
+    [{ size: 7 }, 'openai.size must be'],
+    [{ size: {} }, 'openai.size must'],
+    [{ size: { auto: 'width' } }, 'openai.size.auto must be'],
+    [{ size: 'toString' }, 'openai.size names "toString", which is no field of the input'],
+    [{ size: { auto: { wide: 1 } } }, 'openai.size.auto names "wide", which is no field of the input'],
+    [{ size: { auto: { width: 63 } } }, 'openai.size.auto.width must be at least 64'],
+  ])('are refused by name: %j', (openai, words) => {
+    expect(() => loadWith(openai)).toThrow(`model "acme/paint/text-to-image": ${words}`)
+  })
+})
+
 test('a price may be a plain number', () => {
   expect(load({ ...good, price: { credits: 5 } })[0]).toMatchObject({ fromCredits: 5, priceSummary: '5 credits' })
 })

@@ -16,6 +16,8 @@ const interfaceRoutes = [
   'POST /v1/run',
   'POST /v1/images/generations',
   'POST /v1/images/edits',
+  'POST /v1/audio/speech',
+  'GET /v1/audio/voices',
   'GET /v1/models',
   'GET /v1/models/{model}',
   'GET /v1/models/categories',

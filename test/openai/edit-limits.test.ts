@@ -179,7 +179,7 @@ test('a client that goes away in the middle of a form starts nothing', async () 
 })
 
 describe('a server does not start with a setting that names', () => {
-  const config = { openaiImageModel: null, openaiEditModel: null }
+  const config = { openaiImageModel: null, openaiEditModel: null, openaiSpeechModel: null }
   const model = (modality: string, properties: object) => ({ modality, inputSchema: { properties } })
   const models: Record<string, object> = {
     film: model('video', {}),
@@ -190,6 +190,7 @@ describe('a server does not start with a setting that names', () => {
   test.each([
     [{ openaiImageModel: 'nothing' }, /MEDIAGEN_OPENAI_IMAGE_MODEL is "nothing", but no model/],
     [{ openaiImageModel: 'film' }, /MEDIAGEN_OPENAI_IMAGE_MODEL is "film", which does not make pictures/],
+    [{ openaiSpeechModel: 'edit' }, /MEDIAGEN_OPENAI_SPEECH_MODEL is "edit", which does not make sounds/],
     [{ openaiEditModel: 'nothing' }, /MEDIAGEN_OPENAI_EDIT_MODEL is "nothing", but no model/],
     [{ openaiEditModel: 'text' }, /MEDIAGEN_OPENAI_EDIT_MODEL is "text", which takes no picture/],
   ])('%o', (setting, words) => {
@@ -197,7 +198,7 @@ describe('a server does not start with a setting that names', () => {
   })
 
   test('no such thing starts', async () => {
-    checkDoorModels({ openaiImageModel: 'text', openaiEditModel: 'edit' }, catalog)
+    checkDoorModels({ ...config, openaiImageModel: 'text', openaiEditModel: 'edit' }, catalog)
     await expect(startEditApp({ MEDIAGEN_OPENAI_IMAGE_MODEL: 'dall-e-9' })).rejects.toThrow(
       /MEDIAGEN_OPENAI_IMAGE_MODEL/,
     )

@@ -6,7 +6,7 @@ import { type ImageBody, nameFields, toImageOrder } from '../../src/openai/image
 
 function modelWith(...names: (string | [string, JsonObject])[]) {
   const properties = Object.fromEntries(names.map((name) => (typeof name === 'string' ? [name, {}] : name)))
-  return { id: 'a/b', inputSchema: { type: 'object', properties } }
+  return { id: 'a/b', inputSchema: { type: 'object', properties }, openaiFields: {} }
 }
 const sized = modelWith('prompt', 'width', 'height', 'seed')
 
@@ -90,4 +90,44 @@ test('a refusal of the input names the fields of the request', () => {
   const named = nameFields(new MediagenError('invalid_input', words, { violations }))
   expect(named.details.violations).toEqual([{ pointer: '/prompt', detail: 'is required' }])
   expect(named.message).toBe('The input breaks the schema of a/b. /prompt is required.')
+})
+
+describe('what the catalog says about a field', () => {
+  const model = {
+    ...modelWith('text', ['ratio', { enum: ['1:1', '3:2'] }], 'steps', ['quality', { enum: ['draft'] }], 'seed'),
+    openaiFields: {
+      prompt: 'text',
+      size: { auto: { ratio: '1:1' }, '1536x1024': { ratio: '3:2', steps: 9 } },
+      quality: { high: { steps: 40 }, standard: {} },
+      background: 'ratio',
+    },
+  }
+  const order = (fields: ImageBody) => toImageOrder({ prompt: 'x', ...fields }, model).input
+
+  test('goes before what is usual: names, and values that set several fields or none (P274)', () => {
+    expect(order({})).toEqual({ text: 'x' })
+    expect(order({ size: '1536x1024' })).toEqual({ text: 'x', ratio: '3:2', steps: 9 })
+    expect(order({ size: 'auto', quality: 'standard' })).toEqual({ text: 'x', ratio: '1:1' })
+    expect(order({ quality: 'high' })).toEqual({ text: 'x', steps: 40 })
+  })
+
+  test('leaves values of the model itself and defaults as they are', () => {
+    expect(order({ quality: 'draft' })).toEqual({ text: 'x', quality: 'draft' })
+    expect(order({ quality: 'auto', background: 'auto' })).toEqual({ text: 'x' })
+  })
+
+  test('names what it has when it has not what was sent', () => {
+    expect(() => order({ size: '16x16' })).toThrow('"auto", "1536x1024"')
+    expect(() => order({ quality: 'low' })).toThrow('"draft", "high", "standard"')
+    expect(refusedFields({ prompt: 'x', size: 'toString', quality: 'constructor' }, model)).toEqual([
+      '/size',
+      '/quality',
+    ])
+  })
+
+  test('leaves a size to width and height where it has none for it', () => {
+    const wide = { ...sized, openaiFields: { size: { '512x512': { seed: 1 } } } }
+    expect(toImageOrder({ prompt: 'x', size: '512x512' }, wide).input).toEqual({ prompt: 'x', seed: 1 })
+    expect(toImageOrder({ prompt: 'x', size: '64x64' }, wide).input).toEqual({ prompt: 'x', width: 64, height: 64 })
+  })
 })

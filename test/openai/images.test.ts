@@ -92,6 +92,18 @@ describe('pictures', () => {
     expect([(await jobs()).total, (await wallet()).available]).toEqual([3, 991])
   })
 
+  test('of a model that the catalog gives sizes and other names (P274)', async () => {
+    const { sdk, jobs } = await createClient()
+    for (const size of ['1536x1024', '512x512', 'auto'] as const)
+      await sdk.images.generate({ model: 'test/openai/ratio', prompt: 'a fox', size, quality: 'high' })
+    const inputs = (await jobs()).data.map(({ input }: { input: object }) => input)
+    expect(inputs).toEqual([
+      { text: 'a fox', steps: 40 },
+      { text: 'a fox', steps: 40, aspect_ratio: '1:1' },
+      { text: 'a fox', steps: 40, aspect_ratio: '3:2' },
+    ])
+  })
+
   test('that cannot all be paid are none', async () => {
     const { sdk, jobs, wallet, account } = await createClient({ credits: 25 })
     const gate = app.gate()

@@ -13,10 +13,10 @@ const pictures = { type: 'array', items: picture }
 function place(
   properties: JsonObject,
   count: number,
-  { mask = false, rest = {} }: { mask?: boolean; rest?: JsonObject } = {},
+  { mask = false, rest = {}, openai = {} }: { mask?: boolean; rest?: JsonObject; openai?: JsonObject } = {},
 ) {
   const images = Array.from({ length: count }, (_, index) => `https://a.example/${index}.png`)
-  const model = { id: 'a/b', inputSchema: { properties, ...rest } }
+  const model = { id: 'a/b', inputSchema: { properties, ...rest }, openaiFields: openai }
   try {
     return placePictures(model, { images, mask: mask ? 'https://a.example/m.png' : null })
   } catch (error) {
@@ -32,6 +32,11 @@ test('the only one, whatever its name', () => {
   expect(place({ photos: pictures }, 2)).toEqual({ photos: [first, second] })
   expect(place({ photo: picture, song: { ...picture, contentMediaType: 'audio/*' } }, 1)).toEqual({ photo: first })
   expect(place({ photo: { type: 'string', format: 'media' } }, 1)).toEqual({ photo: first })
+})
+
+test('the one that the catalog names', () => {
+  const two = { image: picture, style: picture, paint: picture }
+  expect(place(two, 1, { openai: { image: 'style' } })).toEqual({ style: first })
 })
 
 test('of several the required one, or the one with the usual name', () => {
@@ -83,10 +88,10 @@ test('every model of pictures in our catalogs takes one, or says that it takes n
     ({ modality, category }: JsonObject) => modality === 'image' && category === 'image-to-image',
   )
   expect(edits.length).toBeGreaterThan(3)
-  for (const { id, input } of edits) {
+  for (const { id, input, openai: openaiFields = {} } of edits) {
     expect([id, findPictureFields(input).pictures.length]).not.toEqual([id, 0])
-    expect(placePictures({ id, inputSchema: input }, { images: ['https://a.example/b.png'], mask: null })).not.toEqual(
-      {},
-    )
+    expect(
+      placePictures({ id, inputSchema: input, openaiFields }, { images: ['https://a.example/b.png'], mask: null }),
+    ).not.toEqual({})
   }
 })

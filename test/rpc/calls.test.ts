@@ -150,8 +150,9 @@ test('the catalog lists models in catalog order, products, categories, and one m
   })
 })
 
-test('a name is resolved to the model whose id or alias it is (P249)', async () => {
-  const instant = { model, modality: 'MODALITY_IMAGE', input_schema: expect.anything() }
+test('a name is resolved to the model whose id or alias it is, with what the catalog says of it (P249, P274)', async () => {
+  const openai_fields = { fields: [expect.objectContaining({ key: 'quality' })] }
+  const instant = { model, modality: 'MODALITY_IMAGE', input_schema: expect.anything(), openai_fields }
   for (const name of ['gpt-image-1', model])
     expect(await client.call('CatalogService/ResolveModel', { name })).toMatchObject(instant)
   await expect(client.call('CatalogService/ResolveModel', { name: 'gpt-image-0' })).rejects.toThrow('model_not_found')

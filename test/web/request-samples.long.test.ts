@@ -7,8 +7,11 @@ import { toSamples } from '../../web/request-sample.ts'
 import { startTestApp, testCatalog } from '../test-app.ts'
 import { createPlace, missing } from './run-code.ts'
 
-const catalog = `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}`
-const app = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
+const app = await startTestApp({
+  MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true',
+  MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}`,
+  MEDIAGEN_OPENAI_SPEECH_MODEL: 'tts-1',
+})
 const place = createPlace(app.account.key)
 afterAll(async () => {
   place[Symbol.dispose]()
@@ -58,6 +61,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
       changeOwnKeyLimits: { limits: { per_start: 5, daily: null } },
       createImage: { model, ...input, max_credits: 100 },
       editImage: { model: 'test/openai/image-to-image', image: file.file_id, max_credits: 100 },
+      createSpeech: { model: 'tts-1', input: 'Good evening.', max_credits: 100 },
     },
   }
 }

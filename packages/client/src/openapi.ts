@@ -1037,3 +1037,30 @@ export interface Images {
   size: string
   usage: ImageUsage
 }
+/**
+ * A voice of a model.
+ */
+export interface Voice {
+  /**
+   * What a request sends as `voice`.
+   */
+  id: string
+  /**
+   * What to show.
+   */
+  name: string
+}
+/**
+ * The voices of a model, twice: clients read the one or the other.
+ */
+export interface Voices {
+  object: 'list'
+  /**
+   * The voices; empty if the model names none.
+   */
+  data: Voice[]
+  /**
+   * The same, or with `legacy` their ids.
+   */
+  voices: (Voice | string)[]
+}

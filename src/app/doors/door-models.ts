@@ -1,5 +1,5 @@
 // The models that settings name for the doors of OpenAI's interface.
-import type { Catalog } from '../../catalog/model.ts'
+import type { Catalog, Model } from '../../catalog/model.ts'
 import type { Config } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { findPictureFields } from '../../openai/picture-fields.ts'
@@ -9,20 +9,33 @@ import { findPictureFields } from '../../openai/picture-fields.ts'
  * @throws StartupError
  */
 export function checkDoorModels(
-  { openaiImageModel, openaiEditModel }: Pick<Config, 'openaiImageModel' | 'openaiEditModel'>,
+  {
+    openaiImageModel,
+    openaiEditModel,
+    openaiSpeechModel,
+  }: Pick<Config, 'openaiImageModel' | 'openaiEditModel' | 'openaiSpeechModel'>,
   catalog: Pick<Catalog, 'resolve'>,
 ): void {
-  checkModel('MEDIAGEN_OPENAI_IMAGE_MODEL', openaiImageModel, catalog)
-  const model = checkModel('MEDIAGEN_OPENAI_EDIT_MODEL', openaiEditModel, catalog)
+  checkModel('MEDIAGEN_OPENAI_IMAGE_MODEL', openaiImageModel, 'image', catalog)
+  checkModel('MEDIAGEN_OPENAI_SPEECH_MODEL', openaiSpeechModel, 'audio', catalog)
+  const model = checkModel('MEDIAGEN_OPENAI_EDIT_MODEL', openaiEditModel, 'image', catalog)
   if (model && findPictureFields(model.inputSchema).pictures.length === 0)
     throw new StartupError(`MEDIAGEN_OPENAI_EDIT_MODEL is "${openaiEditModel}", which takes no picture.`)
 }
 
-function checkModel(setting: string, name: string | null, catalog: Pick<Catalog, 'resolve'>) {
+const made = { image: 'pictures', audio: 'sounds' } as const
+
+function checkModel(
+  setting: string,
+  name: string | null,
+  modality: keyof typeof made,
+  catalog: Pick<Catalog, 'resolve'>,
+): Model | null {
   if (name === null) return null
   const model = catalog.resolve(name)
   if (!model)
     throw new StartupError(`${setting} is "${name}", but no model of the catalog has this id, and none this alias.`)
-  if (model.modality !== 'image') throw new StartupError(`${setting} is "${name}", which does not make pictures.`)
+  if (model.modality !== modality)
+    throw new StartupError(`${setting} is "${name}", which does not make ${made[modality]}.`)
   return model
 }

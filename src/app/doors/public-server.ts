@@ -9,7 +9,7 @@ import { addConsole } from '../../gateway/console.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
 import { createMcpRoute } from '../../mcp/route.ts'
-import { createOutputReader } from '../../openai/outputs.ts'
+import { createOutputOpener, createOutputReader } from '../../openai/outputs.ts'
 import { addOpenaiRoutes } from '../../openai/routes.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
@@ -75,16 +75,19 @@ export function createPublicServer(
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
+      const openOutput = createOutputOpener(assets?.blobs)
       addOpenaiRoutes(app, {
         core,
         stopping,
         imageModel: config.openaiImageModel,
         editModel: config.openaiEditModel,
+        speechModel: config.openaiSpeechModel,
         maxCredits: config.openaiMaxCredits,
         cancelOnDisconnect: config.openaiCancelOnDisconnect,
         formBounds: config,
         spend: keys.spend,
-        readOutput: createOutputReader(assets?.blobs),
+        openOutput,
+        readOutput: createOutputReader(openOutput),
         nowMs: Date.now,
         report: (err, request_id) => server.log.error({ err, request_id }, 'a stream failed'),
       })

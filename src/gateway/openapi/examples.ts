@@ -230,6 +230,8 @@ const events = [runningJob, succeededJob].map(
   (job, index) => `id: ${index + 2}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`,
 )
 
+const voice = { id: 'clara', name: 'Clara' }
+
 function listOf(item: Example): Example {
   return { object: 'list', data: [item], total: 1, limit: 100, offset: 0, has_more: false }
 }
@@ -241,6 +243,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   run: { model, input, max_credits: 5 },
   createImage: { model: 'gpt-image-1', prompt: input.prompt, size: '1024x1024', max_credits: 5 },
   editImage: { model: 'gpt-image-1', prompt: 'make it night', image: file.file_id, max_credits: 5 },
+  createSpeech: { model: 'tts-1', input: 'The kettle is on.', voice: 'alloy', max_credits: 5 },
   createWebhook: { url: webhook.url, description: webhook.description },
   createOwnKey: {
     permissions: madeKey.permissions,
@@ -274,6 +277,8 @@ const answers: Readonly<Record<string, unknown>> = {
   'run 202': queuedJob,
   createImage: images,
   editImage: images,
+  createSpeech: '',
+  listVoices: { object: 'list', data: [voice], voices: [voice] },
   listModels: listOf(modelEntry),
   listCategories: listOf({ id: 'text-to-image', name: 'Text to image', modality: 'image', count: 2 }),
   getModel: {

@@ -26,7 +26,7 @@ export const tags: readonly Tag[] = [
   {
     name: 'OpenAI',
     description: "The same for programs that speak OpenAI's interface.",
-    paths: ['/v1/images'],
+    paths: ['/v1/images', '/v1/audio'],
   },
   {
     name: 'Models',
