@@ -126,10 +126,12 @@ export async function readOpenapi(): Promise<Openapi> {
     },
     downloads: { inAll: 0, perOwner: 0 },
     publicUrl: () => 'https://media.example',
+    labelHeaders: [],
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
       const readOutput = async (): Promise<string> => ''
-      addOpenaiRoutes(doors, { core, stopping, imageModel: null, maxCredits: null, readOutput, nowMs: () => 0 })
+      const unset = { imageModel: null, maxCredits: null, labelHeaders: [] }
+      addOpenaiRoutes(doors, { core, stopping, ...unset, readOutput, nowMs: () => 0 })
     },
   }
   addRoutes(app, parts, new AbortController().signal)

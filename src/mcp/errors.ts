@@ -17,11 +17,11 @@ export function toErrorFacts(error: unknown): Facts | null {
     return { code: error.code, message: error.message, retryable: false, credits: error.quote.credits }
   if (error instanceof Unreachable) return { code: error.code, message: error.message, retryable: true }
   if (!(error instanceof Refused)) return null
-  const { code, detail, retryable, required, available, permission } = error.problem
+  const { code, detail, retryable, required, available, top_up_url, permission } = error.problem
   const message = abridgeText(detail)
   const errors = error.problem.errors && abridgeErrors(error.problem.errors)
   const retry_after_seconds = error.retryAfterSeconds ?? undefined
-  return { code, message, retryable, errors, required, available, permission, retry_after_seconds }
+  return { code, message, retryable, errors, required, available, top_up_url, permission, retry_after_seconds }
 }
 
 /** Arguments that a tool does not take. */

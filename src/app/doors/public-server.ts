@@ -69,15 +69,16 @@ export function createPublicServer(
     origins: config.corsOrigins,
     createMcp(app, stopping) {
       const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')
-      const { corsOrigins: origins, waitSeconds } = config
-      return createMcpRoute(app, { origins, waitSeconds, report, publicUrl: server.publicUrl }, stopping)
+      const { corsOrigins: origins, waitSeconds, labelHeaders } = config
+      return createMcpRoute(app, { origins, waitSeconds, labelHeaders, report, publicUrl: server.publicUrl }, stopping)
     },
+    labelHeaders: config.labelHeaders,
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
-      const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits } = config
+      const { openaiImageModel: imageModel, openaiMaxCredits: maxCredits, labelHeaders } = config
       const readOutput = createOutputReader(assets?.blobs)
-      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, readOutput, nowMs: Date.now })
+      addOpenaiRoutes(app, { core, stopping, imageModel, maxCredits, labelHeaders, readOutput, nowMs: Date.now })
     },
     downloads: {
       inAll: Math.min(config.maxDownloads, files.downloads),
