@@ -31,6 +31,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   quote_expired: { status: 'FAILED_PRECONDITION' },
   quote_mismatch: { status: 'FAILED_PRECONDITION' },
   idempotency_key_reused: { status: 'ALREADY_EXISTS' },
+  reference_reused: { status: 'ALREADY_EXISTS' },
   job_not_in_review: { status: 'FAILED_PRECONDITION' },
   too_many_webhooks: { status: 'FAILED_PRECONDITION' },
   rate_limited: { status: 'RESOURCE_EXHAUSTED', retryable: true },
