@@ -316,6 +316,17 @@ test('a job that is not under review cannot be resolved', async () => {
   )
 })
 
+test('a reference of a grant is for no other one', async () => {
+  const { accountId: account_id } = await app.createAccount(0)
+  const grant = { account_id, credits: 1, reference: 'pay_1' }
+  await client.call('AdminService/GrantCredits', grant, { key: adminKey })
+  check(
+    await client.refusal('AdminService/GrantCredits', { ...grant, credits: 2 }, { key: adminKey }),
+    'reference_reused',
+    /grant of 1 credit /,
+  )
+})
+
 test('a caller that asks too often learns when to try again', async () => {
   await using limited = await startTestApp({ MEDIAGEN_RATE_LIMIT: '3' })
   using limitedClient = await openForeignClient(limited.app.grpcUrl, limited.account.key)
