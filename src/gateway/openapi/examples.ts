@@ -148,6 +148,7 @@ const entry = {
   created_at: finishedAt,
   key_id: keyId,
   key_name: keyName,
+  reference: null,
 }
 const noLimits = {
   per_start: null,
