@@ -2,12 +2,12 @@
 import type { FastifyReply } from 'fastify'
 import type { Receipt } from '../../gen/mediagen/v1/generation_pb.ts'
 
-/** Adds the header to the answer with a job that has ended. */
+/** Adds the header to the answer with a job, once it has a receipt. */
 export function addReceipt(reply: FastifyReply, receipt: Receipt | undefined): void {
   if (receipt) reply.header('mediagen-receipt', toReceiptText(receipt, receipt.quoteId))
 }
 
-/** The receipt of the jobs of one request, which may have cost nothing yet. One job has its quote, several have none. */
+/** The header's value. @param quoteId null for several jobs, whose sums these are */
 export function toReceiptText(
   { held, charged, released, keyId }: Pick<Receipt, 'held' | 'charged' | 'released' | 'keyId'>,
   quoteId: string | null,

@@ -109,8 +109,7 @@ export function createStarts(deps: StartDeps): Starts {
       retainMs,
       maxAttempts: model.maxAttempts,
     }
-    const topUpUrl = deps.topUpUrl && deps.topUpUrl.replaceAll('{account}', encodeURIComponent(accountId))
-    return readStart(await store.startGeneration(command), command, topUpUrl)
+    return readStart(await store.startGeneration(command), command, deps.topUpUrl)
   }
 
   /** The job that an earlier request with the same key started. It is the answer even if its quote has expired or its model is gone. */
@@ -207,7 +206,7 @@ function checkQuote(quote: Quote, nowMs: number, model: string, digest: string):
 
 function readStart(
   started: StartOutcome,
-  { credits, idempotencyKey, maxQueuedJobs }: StartCommand,
+  { accountId, credits, idempotencyKey, maxQueuedJobs }: StartCommand,
   topUpUrl: string | null,
 ): Started {
   switch (started.outcome) {
@@ -220,7 +219,11 @@ function readStart(
       throw new MediagenError(
         'insufficient_credits',
         `The quote needs ${countCredits(credits)} and ${started.available} ${started.available === 1 ? 'is' : 'are'} available. Nothing was held.`,
-        { required: credits, available: started.available, ...(topUpUrl !== null && { topUpUrl }) },
+        {
+          required: credits,
+          available: started.available,
+          ...(topUpUrl !== null && { topUpUrl: topUpUrl.replaceAll('{account}', encodeURIComponent(accountId)) }),
+        },
       )
     case 'over_limit':
       throw budgetExceeded(credits, started.exceeded)
