@@ -30,6 +30,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         accountId,
         keyId: 'key_bench',
         keyName: null,
+        labels: {},
         timeZone: 'UTC',
         quoteId: `quote_${'0'.repeat(150)}`,
         idempotencyKey: `start-${(started += 1)}`,

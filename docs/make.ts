@@ -127,6 +127,7 @@ export async function readOpenapi(): Promise<Openapi> {
     },
     downloads: { inAll: 0, perOwner: 0 },
     publicUrl: () => 'https://media.example',
+    labelHeaders: [],
     maxUploadBytes: 0,
     addDoors(doors, core, stopping) {
       addOpenaiRoutes(doors, {
@@ -136,6 +137,7 @@ export async function readOpenapi(): Promise<Openapi> {
         editModel: null,
         speechModel: null,
         maxCredits: null,
+        labelHeaders: [],
         cancelOnDisconnect: false,
         formBounds: { maxUploadBytes: 0, maxInputBytes: 0, maxBodyBytes: 0, maxValues: 0 },
         spend: async () => {},

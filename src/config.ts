@@ -6,6 +6,7 @@ import { isTimeZone } from './core/calendar.ts'
 import { StartupError } from './core/errors.ts'
 import { parseBucketAddress } from './files/blobs/s3-address.ts'
 import { parseProxies } from './guards/client-address.ts'
+import { parseLabelHeaders } from './guards/label-headers.ts'
 import { limits } from './limits.ts'
 import { parseAllowedHosts } from './outgoing/hosts.ts'
 import { parseAllowedPorts } from './outgoing/ports.ts'
@@ -153,6 +154,18 @@ export const generalSettings = {
     'false',
     "Whether a client of [OpenAI's interface](openai.md) that hangs up before its answer cancels its jobs: `true` or `false`",
     parseBoolean,
+  ),
+  labelHeaders: text(
+    'MEDIAGEN_LABEL_HEADERS',
+    '',
+    'Headers that become [labels](contract.md#labels) of a start, such as `X-OpenWebUI-User-Email=user`, separated by commas',
+    parseLabelHeaders,
+  ),
+  topUpUrl: text(
+    'MEDIAGEN_TOP_UP_URL',
+    '',
+    'Where accounts buy credits, for the error `insufficient_credits`; `{account}` in it stands for the id of the account',
+    (written) => parseUrl(written) && written,
   ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
   mediaAllowHosts: text(

@@ -60,7 +60,7 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'urls' | 'quotes' | 'log' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone'
+  'store' | 'urls' | 'quotes' | 'log' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone' | 'topUpUrl'
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
@@ -73,7 +73,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
   const { store, catalog, clock, publicUrl } = deps
   const { uploads, folders, urls } = deps.files
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
-  const { maxQueuedJobs, maxUploadBytes, timeZone } = config
+  const { maxQueuedJobs, maxUploadBytes, timeZone, topUpUrl } = config
   const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
   const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
@@ -96,6 +96,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     maxQueuedJobs,
     retainMs,
     timeZone,
+    topUpUrl,
   })
   return [
     guardService(

@@ -75,6 +75,7 @@ function toPrintedJob(job: JobSummary): Printed {
     finished_at: toTime(job.finishedAt),
     error: job.error?.code ?? null,
     key: job.keyId,
+    labels: job.labels,
   }
 }
 

@@ -6,7 +6,7 @@ import { isPermission, type Permission, permissions } from '../core/accounts/key
 import { escapeHidden } from '../core/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
 import { toPermissionCode } from '../services/convert.ts'
-import { parseCredits, readAll, withAdmin } from './admin.ts'
+import { parseCredits, readAll, toTime, withAdmin } from './admin.ts'
 import {
   addLimitOptions,
   type LimitOptions,
@@ -134,10 +134,18 @@ function addMoneyCommands(program: Command): void {
     .requiredOption('--account <id>', 'account that receives them')
     .requiredOption('--credits <credits>', 'number of credits', parseCredits)
     .option('--note <text>', 'reason, for the ledger', '')
+    .option(
+      '--reference <text>',
+      'what pays for them, such as the id of a payment; a grant that is repeated with it is made once',
+      '',
+    )
     .action(
-      withAdmin(async (admin, { account: accountId, ...change }: Change) =>
-        toRecord(AccountSchema, (await admin.grantCredits({ accountId, ...change })).account),
-      ),
+      withAdmin(async (admin, { account: accountId, credits: granted, note, reference }: Grant) => {
+        const { account, entry, replayed } = await admin.grantCredits({ accountId, credits: granted, note, reference })
+        const record = toRecord(AccountSchema, account)
+        if (replayed) say(`Granted before, ${toTime(entry?.createdAt)}; nothing was changed.\n`, process.stderr)
+        return reference === '' ? record : { ...record, entry_id: entry?.entryId, reference, replayed }
+      }),
     )
   credits
     .command('adjust')
@@ -200,6 +208,10 @@ interface Change {
 function toPrintedKey(key: Key | undefined): Printed {
   const { key_id, name, prefix, last_used_at, limits, permissions, ...others } = toRecord(KeySchema, key)
   return { key_id, name, prefix, last_used_at, limits, permissions, ...others }
+}
+
+interface Grant extends Change {
+  readonly reference: string
 }
 
 function parseAdjustment(written: string): bigint {

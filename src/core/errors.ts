@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'quote_expired'
   | 'quote_mismatch'
   | 'idempotency_key_reused'
+  | 'reference_reused'
   | 'job_not_in_review'
   | 'job_not_ended'
   | 'too_many_webhooks'
@@ -82,6 +83,7 @@ export const retryable = {
   quote_expired: false,
   quote_mismatch: false,
   idempotency_key_reused: false,
+  reference_reused: false,
   job_not_in_review: false,
   job_not_ended: false,
   too_many_webhooks: false,
@@ -114,6 +116,8 @@ export interface ErrorDetails {
   readonly required?: number
   /** `insufficient_credits`: credits that are free. */
   readonly available?: number
+  /** `insufficient_credits`: where the account buys credits, where the server knows it. */
+  readonly topUpUrl?: string
   /** `budget_exceeded`: the limit that the start would exceed. */
   readonly budget?: LimitState
   /** `missing_permission`: the permission that the key lacks. */

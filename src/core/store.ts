@@ -12,6 +12,7 @@ import type { UploadStore } from './files/upload.ts'
 import type { Backlog } from './jobs/backlog.ts'
 import type { DeleteOutcome } from './jobs/deletion.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob, UsagePrice } from './jobs/job.ts'
+import type { Labels } from './jobs/labels.ts'
 import type { RetentionStore } from './jobs/retention.ts'
 import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -61,6 +62,7 @@ export interface StartCommand {
   readonly retainMs: number | null
   /** How many runs may be lost or fail, by the model as it is now. */
   readonly maxAttempts: number
+  readonly labels: Labels
 }
 
 export type StartOutcome =
@@ -177,6 +179,13 @@ export type AdjustOutcome =
   | { readonly outcome: 'no_account' }
   | { readonly outcome: 'out_of_range'; readonly available: number }
 
+export type GrantOutcome =
+  | Exclude<AdjustOutcome, { outcome: 'done' }>
+  /** `entry` is that of an earlier request with the same reference, if `replayed`. */
+  | { readonly outcome: 'done'; readonly account: Account; readonly entry: LedgerEntry; readonly replayed: boolean }
+  /** `entry` is the grant that has the reference. */
+  | { readonly outcome: 'reference_reused'; readonly entry: LedgerEntry }
+
 export type ResolveOutcome =
   | { readonly outcome: 'done'; readonly job: Job }
   | { readonly outcome: 'no_job' }
@@ -201,8 +210,14 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   listAccounts(page: PageRequest): Promise<Page<Account>>
   /** Replaces the limits that are named. Null when there is no such account. */
   changeAccountLimits(accountId: string, change: Partial<Limits>, by?: Actor): Promise<Account | null>
-  /** `credits` > 0 */
-  grantCredits(accountId: string, credits: number, note: string | null, by?: Actor): Promise<AdjustOutcome>
+  /** `credits` > 0. A grant with a `reference` is made once, however often and by how many processes it is requested. */
+  grantCredits(
+    accountId: string,
+    credits: number,
+    note: string | null,
+    by?: Actor,
+    reference?: string | null,
+  ): Promise<GrantOutcome>
   /** `credits` ≠ 0 */
   adjustCredits(accountId: string, credits: number, note: string, by?: Actor): Promise<AdjustOutcome>
   listEntries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>

@@ -27,6 +27,11 @@ export const runBodySchema = {
   properties: {
     ...quoteBodySchema.properties,
     max_credits: { ...credits, description: 'The most that it may cost; a higher price is refused.' },
+    labels: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Labels of the job, as of the header Mediagen-Labels, and before those.',
+    },
   },
 } as const
 

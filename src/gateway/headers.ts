@@ -1,7 +1,8 @@
-// The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority and Retain-For.
+// The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority, Retain-For and Mediagen-Labels.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
+import { labelsHeader } from './labels.ts'
 import { toMediagenError } from './problems/problem.ts'
 import { integer, type Parameter, type Query, readParameters, type Values } from './query.ts'
 
@@ -35,6 +36,7 @@ export const startHeaders = {
     priorityRange.least,
     priorityRange.most,
   ),
+  'Mediagen-Labels': labelsHeader,
 } as const
 
 /** The names as Node writes them. */

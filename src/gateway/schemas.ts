@@ -117,6 +117,17 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
   },
   key_id: { ...string, description: 'The key that started it.' },
   key_name: { ...nullableString, description: 'What the owner of that key calls it.' },
+  labels: { type: 'object', additionalProperties: string, description: 'The labels of its start, by name.' },
+  receipt: {
+    ...record('Receipt', 'What the job cost; null until its hold is resolved.', {
+      held: credits,
+      charged: credits,
+      released: credits,
+      quote_id: { ...string, description: 'The quote of its start; that of a run was made with it.' },
+      key_id: string,
+    }),
+    type: ['object', 'null'],
+  },
 })
 
 const sampleSchema = record('Sample', 'An output of a model, with the input that makes it.', {
@@ -209,6 +220,7 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
   created_at: time,
   key_id: { ...nullableString, description: 'The key that started the job; null for grants and adjustments.' },
   key_name: { ...nullableString, description: 'What its owner calls it.' },
+  reference: { ...nullableString, description: 'The reference of the payment that a grant is for.' },
 })
 
 export const accountSchema = record('Account', 'The account of the calling key.', {
@@ -316,6 +328,10 @@ export const problemSchema = {
     },
     required: { ...credits, description: 'Only with insufficient_credits, budget_exceeded and price_above_maximum.' },
     available: { ...credits, description: 'Only with insufficient_credits.' },
+    top_up_url: {
+      ...url,
+      description: 'Only with insufficient_credits: where to buy credits, if the server says so.',
+    },
     budget: limitStateSchema,
     permission: { ...string, description: 'Only with missing_permission.' },
     error: record('OpenaiError', "The same, as clients of OpenAI's interface read it.", {

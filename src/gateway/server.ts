@@ -8,6 +8,7 @@ import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { FindClient } from '../guards/client-address.ts'
+import type { LabelHeader } from '../guards/label-headers.ts'
 import { readRequestId } from '../guards/request-id.ts'
 import type { SlotBounds } from '../guards/slots.ts'
 import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
@@ -75,6 +76,8 @@ export interface ServerDeps {
 /** What the routes of the REST interface need. */
 export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
   readonly transport: Transport
+  /** Headers that become labels of starts. */
+  readonly labelHeaders: readonly LabelHeader[]
   /** Maximum size of an upload, in bytes. */
   readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
@@ -124,7 +127,7 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps, stopping: Abort
   const core = createCoreClient(deps.transport)
   const addOpenapiRoute = collectOperations(app, deps.publicUrl)
   addQuoteRoutes(app, core)
-  addGenerateRoutes(app, core, stopping)
+  addGenerateRoutes(app, core, stopping, deps.labelHeaders)
   addModelRoutes(app, core)
   addJobRoutes(app, core, stopping, deps.publicUrl)
   addWalletRoutes(app, core)

@@ -60,7 +60,7 @@ export function toJobFacts(job: Job): Facts {
 /** A job with its input; long values are left out. */
 export function toFullJobFacts(job: Job): Facts {
   const input = job.input && Object.entries(job.input).map(([name, value]) => [name, abridge(value)])
-  return { ...toJobFacts(job), input: input && Object.fromEntries(input) }
+  return { ...toJobFacts(job), labels: job.labels, input: input && Object.fromEntries(input) }
 }
 
 /** A job, in a list. */

@@ -5,6 +5,7 @@ import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { patienceOf } from '../guards/hang-ups.ts'
+import type { LabelHeader } from '../guards/label-headers.ts'
 import { acceptsBoth, toTakenForm } from './forms.ts'
 import type { McpOptions } from './http.ts'
 
@@ -13,6 +14,8 @@ const forwarded = /^(?:content-type|mcp-[a-z-]+)$/
 
 /** What the route needs. */
 export interface McpRouteDeps extends McpOptions {
+  /** Headers that become labels of starts. */
+  readonly labelHeaders: readonly LabelHeader[]
   /** Websites whose scripts may use this server. */
   readonly origins: ReadonlySet<string>
   /** Address under which clients reach this server, for a request to this `Host`. */
@@ -33,7 +36,11 @@ export function createMcpRoute(app: FastifyInstance, deps: McpRouteDeps, stoppin
     const answer = await load()
     const { authorization = '' } = request.headers
     const url = deps.publicUrl(request.headers.host)
-    const connection = { url, key: authorization.replace(/^bearer +/i, ''), fetch: toOwnRoutes(app, request, url) }
+    const connection = {
+      url,
+      key: authorization.replace(/^bearer +/i, ''),
+      fetch: toOwnRoutes(app, request, url, deps),
+    }
     // Not a part of the message, because the SDK would cut the answer off when the server stops.
     const signal = patienceOf(reply, stopping)
     const message = new Request(new URL('/mcp', url), {
@@ -60,14 +67,21 @@ function isKnown(origin: string, { origins, publicUrl }: McpRouteDeps): boolean 
 }
 
 /** A `fetch` that ends at the routes of this server, as the client of a request. */
-function toOwnRoutes(app: FastifyInstance, request: FastifyRequest, here: string): typeof fetch {
+function toOwnRoutes(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  here: string,
+  { labelHeaders }: Pick<McpRouteDeps, 'labelHeaders'>,
+): typeof fetch {
   const { host, origin } = request.headers
+  const labels = Object.fromEntries(labelHeaders.map(({ header }) => [header, request.headers[header]]))
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     if (typeof url !== 'string' || !url.startsWith(`${here}/`)) throw new TypeError('not a route of this server')
     const answer = await app.inject({
       method: method as 'GET' | 'POST',
       url: url.slice(here.length),
       headers: {
+        ...labels,
         ...(headers as Record<string, string>),
         host,
         'x-request-id': request.id,

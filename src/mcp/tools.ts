@@ -95,13 +95,17 @@ function addStartTool(add: AddTool): void {
           .describe(
             'A new unique text for each generation you want, such as a UUID; the same text again only to repeat a call whose answer you did not get.',
           ),
+        labels: z
+          .record(z.string(), z.string())
+          .optional()
+          .describe('Labels that the job keeps, such as {"team": "ads"}; only if the user asks for them.'),
       }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       async run(given, deps, { mcpReq }) {
         const signal = anyOf(mcpReq.signal, deps.signal)
         const maxCredits = Math.min(given.max_credits, deps.maxCredits)
-        const { idempotency_key: idempotencyKey } = given
-        const options = { maxCredits, idempotencyKey, signal, pausesMs: deps.pausesMs }
+        const { idempotency_key: idempotencyKey, labels } = given
+        const options = { maxCredits, idempotencyKey, labels, signal, pausesMs: deps.pausesMs }
         const job = await deps.client.start(given.model, given.input as Input, options)
         return { facts: toJobFacts(job), job }
       },

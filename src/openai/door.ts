@@ -6,8 +6,11 @@ import type { Job } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type CoreClient, forward } from '../gateway/core-client.ts'
 import { readHeadersOf } from '../gateway/headers.ts'
+import { labelsHeader } from '../gateway/labels.ts'
 import { text } from '../gateway/query.ts'
+import { toReceiptText } from '../gateway/receipt.ts'
 import { patienceOf, whenClosed } from '../guards/hang-ups.ts'
+import { addLabelHeaders, type LabelHeader } from '../guards/label-headers.ts'
 import type { Attempts, Group } from './attempts.ts'
 import { findCeiling, maxCreditsHeader } from './ceiling.ts'
 import { Generations, type Order } from './generations.ts'
@@ -22,6 +25,8 @@ export interface DoorDeps {
   readonly maxCredits: number | null
   /** Whether the jobs of a client that hangs up are canceled. */
   readonly cancelOnDisconnect: boolean
+  /** Headers that become labels of the jobs. */
+  readonly labelHeaders: readonly LabelHeader[]
   readonly readOutput: ReadOutput
   readonly nowMs: () => number
   /** Logs an unexpected error after the head of an answer was sent. */
@@ -32,6 +37,7 @@ export interface DoorDeps {
 export const doorHeaders = {
   'Idempotency-Key': text('The same value for the same request: it is answered with its earlier jobs.'),
   'Mediagen-Max-Credits': maxCreditsHeader,
+  'Mediagen-Labels': labelsHeader,
   'X-Stainless-Retry-Count': text("How often OpenAI's libraries have repeated this request."),
 }
 
@@ -90,7 +96,7 @@ export async function findModel(
 }
 
 /** What a request asks for. */
-export interface DoorOrder extends Order {
+export interface DoorOrder extends Omit<Order, 'labels'> {
   /** `max_credits` of its body. */
   readonly maxCredits: number | null
   /** The body as text: the same for equal bodies. */
@@ -118,12 +124,14 @@ export async function begin(
   order: DoorOrder,
 ): Promise<Begun> {
   const { core, stopping, nowMs } = deps
+  const headers = readHeadersOf(request, doorHeaders)
+  const labels = addLabelHeaders(headers['Mediagen-Labels'], deps.labelHeaders, request.headers)
   const ceiling = await findCeiling(request, core, {
-    header: readHeadersOf(request, doorHeaders)['Mediagen-Max-Credits'],
+    header: headers['Mediagen-Max-Credits'],
     body: order.maxCredits,
     server: deps.maxCredits,
   })
-  const generations = new Generations(core, order, forwardFor(request, order.asUrls))
+  const generations = new Generations(core, { ...order, labels }, forwardFor(request, order.asUrls))
   const maxCredits = await generations.price(ceiling)
   const signal = patienceOf(reply, stopping)
   const start = { generations, maxCredits, body: order.body }
@@ -156,13 +164,25 @@ export async function fulfil(
   const jobs = await awaitEnds(begun, deps.stopping)
   if (haveFailed(jobs)) begun.isFinal = true
   reply.header('mediagen-job', jobs.map(({ jobId }) => jobId).join(', '))
-  reply.header('mediagen-credits-charged', String(sumCharges(jobs)))
+  reply.header('mediagen-credits-charged', String(sumOf(jobs, 'charged')))
+  const [first] = jobs
+  if (first && jobs.every(({ receipt }) => receipt)) {
+    const sums = { held: sumOf(jobs, 'held'), charged: sumOf(jobs, 'charged'), released: sumOf(jobs, 'released') }
+    reply.header(
+      'mediagen-receipt',
+      toReceiptText({ ...sums, keyId: first.keyId }, jobs.length > 1 ? null : first.quoteId),
+    )
+  }
   return jobs
 }
 
 /** What was charged for the jobs, in credits. */
 export function sumCharges(jobs: readonly Job[]): number {
-  return jobs.reduce((sum, { billing }) => sum + Number(billing?.charged ?? 0), 0)
+  return Number(sumOf(jobs, 'charged'))
+}
+
+function sumOf(jobs: readonly Job[], name: 'held' | 'charged' | 'released'): bigint {
+  return jobs.reduce((sum, { billing }) => sum + (billing?.[name] ?? 0n), 0n)
 }
 
 /** URLs that this server reads itself are below the core's own address, not below one that the client chose. */

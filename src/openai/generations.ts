@@ -6,6 +6,7 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Job, JobStatus, type WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
 import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError } from '../core/errors.ts'
+import type { Labels } from '../core/jobs/labels.ts'
 import type { CoreClient } from '../gateway/core-client.ts'
 import { toMediagenError } from '../gateway/problems/problem.ts'
 import type { Group } from './attempts.ts'
@@ -15,6 +16,7 @@ export interface Order {
   readonly model: string
   readonly input: JsonObject
   readonly count: number
+  readonly labels: Labels
 }
 
 /** The jobs of a request, as a client of the services. */
@@ -143,8 +145,8 @@ export class Generations {
   }
 
   async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal) {
-    const { model } = this.#order
-    const run = { model, input, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
+    const { model, labels } = this.#order
+    const run = { model, input, labels, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
     const { job, replayed } = await this.#core.generation.run(run, { ...this.#options, ...(signal && { signal }) })
     if (!job) throw new Error('the core sent no job')
     return { job, replayed }

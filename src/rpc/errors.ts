@@ -38,6 +38,7 @@ export const grpcCodes = {
   quote_expired: Code.FailedPrecondition,
   quote_mismatch: Code.FailedPrecondition,
   idempotency_key_reused: Code.AlreadyExists,
+  reference_reused: Code.AlreadyExists,
   job_not_in_review: Code.FailedPrecondition,
   job_not_ended: Code.FailedPrecondition,
   too_many_webhooks: Code.FailedPrecondition,
@@ -68,12 +69,13 @@ export function toMediagenError(thrown: unknown): MediagenError {
 
 /** The error as it is sent. */
 export function toConnectError(error: MediagenError, requestId: string): ConnectError {
-  const { violations = [], required, available, budget, permission, retryAfterSeconds } = error.details
+  const { violations = [], required, available, topUpUrl, budget, permission, retryAfterSeconds } = error.details
   const value = {
     code: error.code,
     violations: violations.map((violation) => ({ ...violation })),
     ...(required !== undefined && { required: BigInt(required) }),
     ...(available !== undefined && { available: BigInt(available) }),
+    ...(topUpUrl !== undefined && { topUpUrl }),
     ...(budget !== undefined && { budget: toLimitStateMessage(budget) }),
     ...(permission !== undefined && { permission }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

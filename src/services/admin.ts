@@ -1,23 +1,27 @@
 // AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { AdminService, GrantCreditsResponseSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Catalog } from '../catalog/model.ts'
 import type { Actor } from '../core/accounts/audit.ts'
 import type { Clock } from '../core/clock.ts'
-import { MediagenError } from '../core/errors.ts'
+import { countCredits } from '../core/credits/ledger.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import type { FilesFolders } from '../core/jobs/retention.ts'
-import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
+import type { Account, AdjustOutcome, GrantOutcome, ResolveOutcome, Store } from '../core/store.ts'
 import { accountNotFound } from './account.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { createKeyAdmin } from './admin-keys.ts'
 import { actorOf } from './caller.ts'
-import { toAccountMessage, toAuditMessage } from './convert.ts'
+import { toAccountMessage, toAuditMessage, toEntryMessage } from './convert.ts'
 import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
 import { findEmpty, findLongName, findText, longestName, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
 const longestNote = 1000
+// 1 to 128 printable ASCII characters, without spaces at the ends.
+const referencePattern = /^(?=.{1,128}$)[!-~](?:[ -~]*[!-~])?$/
 
 /** What the service needs. */
 export interface AdminDeps {
@@ -62,10 +66,17 @@ export function createAdminService({
       refuse([
         ...(credits === null || credits < 1 ? [{ pointer: '/credits', detail: 'must be 1 to 2^53 - 1' }] : []),
         ...findText('note', request.note, longestNote),
+        ...findReferenceFault(request.reference),
       ])
-      const { accountId, note } = request
-      const outcome = await store.grantCredits(accountId, credits as number, note || null, by(context))
-      return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
+      const { accountId, note, reference } = request
+      const outcome = await store.grantCredits(
+        accountId,
+        credits as number,
+        note || null,
+        by(context),
+        reference || null,
+      )
+      return readGrant(outcome, accountId)
     },
 
     async adjustCredits(request, context) {
@@ -153,6 +164,25 @@ function readResolution(resolved: ResolveOutcome, jobId: string): Job {
         `/charge must be at most ${resolved.creditsHeld}, the credits that the job holds.`,
       )
   }
+}
+
+function findReferenceFault(reference: string): Violation[] {
+  if (reference === '' || referencePattern.test(reference)) return []
+  const detail = 'must have 1 to 128 printable ASCII characters, without spaces at the ends'
+  return [{ pointer: '/reference', detail }]
+}
+
+function readGrant(outcome: GrantOutcome, accountId: string): MessageInitShape<typeof GrantCreditsResponseSchema> {
+  if (outcome.outcome === 'reference_reused') {
+    const { reference, credits, accountId: owner, entryId } = outcome.entry
+    throw new MediagenError(
+      'reference_reused',
+      `The reference "${reference}" belongs to a grant of ${countCredits(credits)} to ${owner} (${entryId}). Nothing was granted.`,
+    )
+  }
+  if (outcome.outcome !== 'done') return { account: toAccountMessage(readAdjustment(outcome, accountId)) }
+  const { account, entry, replayed } = outcome
+  return { account: toAccountMessage(account), entry: toEntryMessage(entry), replayed }
 }
 
 function readAdjustment(outcome: AdjustOutcome, accountId: string): Account {

@@ -162,6 +162,7 @@ export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof Entr
     ...(entry.keyId !== null && { keyId: entry.keyId }),
     ...(entry.keyName !== null && { keyName: entry.keyName }),
     ...(entry.note !== null && { note: entry.note }),
+    ...(entry.reference !== null && { reference: entry.reference }),
     createdAt: timestampFromMs(entry.createdAtMs),
   }
 }

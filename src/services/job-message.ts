@@ -10,7 +10,14 @@ import {
   OutputSchema,
 } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { Asset, AssetUrls } from '../core/files/asset.ts'
-import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/jobs/job.ts'
+import {
+  creditsShown,
+  isSettled,
+  type Job,
+  type JobStatus,
+  type OperatorJob,
+  type RecordedUpstreamRun,
+} from '../core/jobs/job.ts'
 
 const statusCodes = {
   queued: JobStatusCode.QUEUED,
@@ -60,6 +67,7 @@ export function toJobMessage(job: Job, input: JsonObject | null, urls: AssetUrls
     previewUrl: job.previewKey === null ? undefined : urls.sign(job.previewKey).url,
     servedBy: job.servedBy ?? undefined,
     input: input ?? undefined,
+    receipt: isSettled(job) ? toReceipt(job) : undefined,
   }
 }
 
@@ -88,6 +96,18 @@ function toSharedFields(job: Job) {
     finishedAt: toOptionalTime(job.finishedAtMs),
     queuePosition: job.queuePosition ?? undefined,
     deletedAt: toOptionalTime(job.deletedAtMs),
+    labels: job.labels,
+  }
+}
+
+function toReceipt({ creditsHeld, creditsCharged, creditsReleased, quoteId, keyId }: Job) {
+  return {
+    $typeName: 'mediagen.v1.Receipt' as const,
+    held: BigInt(creditsHeld),
+    charged: BigInt(creditsCharged),
+    released: BigInt(creditsReleased),
+    quoteId,
+    keyId,
   }
 }
 

@@ -12,7 +12,7 @@ import type { Quote } from '../core/credits/quote-seal.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import { isDatabaseAway } from '../core/storage-trouble.ts'
-import type { StartOutcome, Store } from '../core/store.ts'
+import type { StartCommand, StartOutcome, Store } from '../core/store.ts'
 import { describeMissing } from '../core/violations.ts'
 import { parseIdempotencyKey } from './idempotency-key.ts'
 import { budgetExceeded } from './limits.ts'
@@ -37,6 +37,8 @@ export interface StartDeps {
   readonly timeZone: string
   /** How long outputs are kept: the default, which is also the maximum. */
   readonly retainMs: number
+  /** Where accounts buy credits; `{account}` stands for their id. Null for nowhere. */
+  readonly topUpUrl: string | null
   /** Whether the server is stopping: nothing new is started then. */
   readonly isStopping: () => boolean
 }
@@ -107,7 +109,7 @@ export function createStarts(deps: StartDeps): Starts {
       retainMs,
       maxAttempts: model.maxAttempts,
     }
-    return readStart(await store.startGeneration(command), credits, idempotencyKey, maxQueuedJobs)
+    return readStart(await store.startGeneration(command), command, deps.topUpUrl)
   }
 
   /** The job that an earlier request with the same key started. It is the answer even if its quote has expired or its model is gone. */
@@ -202,7 +204,11 @@ function checkQuote(quote: Quote, nowMs: number, model: string, digest: string):
     )
 }
 
-function readStart(started: StartOutcome, credits: number, idempotencyKey: string, maxQueuedJobs: number): Started {
+function readStart(
+  started: StartOutcome,
+  { accountId, credits, idempotencyKey, maxQueuedJobs }: StartCommand,
+  topUpUrl: string | null,
+): Started {
   switch (started.outcome) {
     case 'created':
     case 'replayed':
@@ -213,7 +219,11 @@ function readStart(started: StartOutcome, credits: number, idempotencyKey: strin
       throw new MediagenError(
         'insufficient_credits',
         `The quote needs ${countCredits(credits)} and ${started.available} ${started.available === 1 ? 'is' : 'are'} available. Nothing was held.`,
-        { required: credits, available: started.available },
+        {
+          required: credits,
+          available: started.available,
+          ...(topUpUrl !== null && { topUpUrl: topUpUrl.replaceAll('{account}', encodeURIComponent(accountId)) }),
+        },
       )
     case 'over_limit':
       throw budgetExceeded(credits, started.exceeded)

@@ -3,21 +3,26 @@ import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../core/files/asset.ts'
 import { briefInput } from '../core/jobs/job-input.ts'
 import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '../core/jobs/job.ts'
+import { parseLabels, toLabelsText } from '../core/jobs/labels.ts'
 import type { RunState } from '../core/jobs/run-end.ts'
 import type { JobFilter, StartCommand } from '../core/store.ts'
 
-export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
+export interface JobRow extends Omit<
+  Job,
+  'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition' | 'labels'
+> {
   readonly outputs: string
   readonly outputsGone: number
   readonly error: string | null
   readonly cancelRequested: number
+  readonly labels: string | null
 }
 
 export const jobColumns = `job_id AS jobId, account_id AS accountId, key_id AS keyId, (SELECT name FROM api_keys AS k WHERE k.key_id = jobs.key_id) AS keyName, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   CASE WHEN outputs <> '[]' THEN expires_at END AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  preview_key AS previewKey, sequence, CASE WHEN status = 'succeeded' THEN (
+  preview_key AS previewKey, labels, sequence, CASE WHEN status = 'succeeded' THEN (
     SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
   ) END AS servedBy`
 
@@ -102,6 +107,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     cancelRequested: row.cancelRequested === 1,
     previewKey: row.previewKey,
     servedBy: row.servedBy,
+    labels: parseLabels(row.labels),
     sequence: row.sequence,
     queuePosition,
   }
@@ -109,19 +115,20 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
 
 /** The record of a newly queued job without its position. */
 export function toStartedJob(
-  { accountId, keyId, keyName, model, quoteId, credits }: StartCommand,
+  { accountId, keyId, keyName, model, quoteId, credits, labels }: StartCommand,
   { jobId, createdAtMs }: Pick<Job, 'jobId' | 'createdAtMs'>,
 ): Job {
-  return { ...untouched, jobId, accountId, keyId, keyName, model, quoteId, creditsHeld: credits, createdAtMs }
+  return { ...untouched, jobId, accountId, keyId, keyName, model, quoteId, labels, creditsHeld: credits, createdAtMs }
 }
 
-/** The texts that a start stores: JSON, and the JSON of the input without its large values; null if it has none. */
-export function toStartTexts({ input, usagePrice }: Pick<StartCommand, 'input' | 'usagePrice'>) {
+/** The texts that a start stores, as JSON, and the JSON of the input without its large values; null if it has none. */
+export function toStartTexts({ input, usagePrice, labels }: Pick<StartCommand, 'input' | 'usagePrice' | 'labels'>) {
   const brief = briefInput(input)
   return {
     input: JSON.stringify(input),
     brief: brief === input ? null : JSON.stringify(brief),
     usagePrice: usagePrice && JSON.stringify(usagePrice),
+    labels: toLabelsText(labels),
   }
 }
 

@@ -40,7 +40,9 @@ const ofJob = (column: string): string =>
     (SELECT ${column} FROM forgotten_jobs AS f WHERE f.number = ledger_entries.job_number))`
 
 export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-  note, created_at AS createdAtMs, ${ofJob('job_id')} AS jobId, ${ofJob('key_id')} AS keyId,
+  note, created_at AS createdAtMs, CASE WHEN kind = 'grant' THEN (
+    SELECT reference FROM grant_references AS g WHERE g.account_id = ledger_entries.account_id AND g.number = ledger_entries.number
+  ) END AS reference, ${ofJob('job_id')} AS jobId, ${ofJob('key_id')} AS keyId,
   (SELECT name FROM api_keys AS k WHERE k.key_id = ${ofJob('key_id')}) AS keyName`
 
 export interface KeyRow extends Omit<ApiKey, 'permissions' | 'limits' | 'makerLimits' | 'accountLimits'> {

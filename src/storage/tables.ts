@@ -12,6 +12,7 @@ export const movedTables = {
   upstream_runs: ['job_number', 'n'],
   upstream_duties: ['job_number'],
   ledger_entries: ['account_id', 'number'],
+  grant_references: ['reference'],
   queues: ['model'],
   queue_shares: ['model', 'account_id'],
   webhooks: ['webhook_id'],

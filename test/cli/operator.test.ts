@@ -97,6 +97,27 @@ test('credits are granted and adjusted, and the ledger is verified', async () =>
   expect(words.stdout).toBe('The ledger is in order: checked 1 account, 2 entries, 0 jobs.\n')
 })
 
+test('a grant with a reference is made once, and says so', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a'])
+  const grant = ['credits', 'grant', '--account', account_id, '--credits', '5', '--reference', 'pay 1']
+  const first = await line.json(grant)
+  const entry_id = expect.stringMatching(/^entry_/)
+  expect(first).toMatchObject({ account_id, available: 5, reference: 'pay 1', replayed: false, entry_id })
+  expect(await line.json(grant)).toEqual({ ...first, replayed: true })
+  const words = await line.run(grant)
+  expect(words.stderr).toMatch(/^Granted before, \d{4}-.*Z; nothing was changed\.\n$/)
+  for (const [changed, refusal] of [
+    [['--credits', '6'], /The reference "pay 1" belongs to a grant of 5 credits/],
+    [['--reference', ' pay'], /\/reference must have 1 to 128 printable ASCII characters/],
+  ] as const) {
+    const { status, stderr } = await line.run([...grant, ...changed])
+    expect([status, stderr]).toEqual([1, expect.stringMatching(refusal)])
+  }
+  expect(await line.json(['accounts', 'list'])).toMatchObject([{ available: 5 }])
+  expect((await line.json(['ledger', 'verify'])).ok).toBe(true)
+})
+
 test('the quote key is rotated', async () => {
   await using line = openCommandLine()
   const { key_number } = await line.json(['quotes', 'rotate-key'])

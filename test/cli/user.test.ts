@@ -40,6 +40,26 @@ describe('mediagen generate', () => {
     expect(statSync(file).mode & 0o777).toBe(0o644)
   })
 
+  test('--label puts labels on the job, which show and jobs show name', async () => {
+    await using user = await openUser()
+    const { line } = user
+    const labels = ['--label', 'team=ads', '--label', 'note=Zürich, "a=b"']
+    const { stdout } = await line.run(['generate', model, '--prompt', 'x', ...labels, '--json'])
+    const { job_id } = JSON.parse(stdout)
+    expect((await line.json(['show', job_id])).labels).toEqual({ team: 'ads', note: 'Zürich, "a=b"' })
+    expect((await line.run(['show', job_id])).stdout).toMatch(/^labels +.*team=ads/m)
+    for (const [wrong, words] of [
+      [['team'], /a name and a value, such as team=ads/],
+      [['team='], /a name and a value/],
+      [['a=1', '--label', 'a=2'], /a label "a" already/],
+      [['a b=1'], /must have a name of 1 to 64 letters|must be labels such as/],
+    ] as const) {
+      const { status, stderr } = await line.run(['generate', model, '--prompt', 'x', '--label', ...wrong])
+      expect([status, stderr]).toEqual([1, expect.stringMatching(words)])
+    }
+    expect((await app.send('/v1/jobs', { key: user.account.key })).body.total).toBe(1)
+  })
+
   test('a key that may not wait for the job learns that it goes on', async () => {
     await using user = await openUser()
     const key = await app.createKey(user.account.accountId, ['generate'])

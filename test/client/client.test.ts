@@ -36,6 +36,28 @@ test('idempotency keys are UUIDv7: they begin with the time, and none comes twic
   }
 })
 
+describe('labels', () => {
+  const labels = { team: 'ads', note: 'Zürich, "9" \\ 🎨' }
+
+  test('stay with the job, by a quote and by a run', async () => {
+    expect(await open().generate(model, input, { labels })).toMatchObject({ labels })
+    expect(await open().run(model, input, { maxCredits: 5, labels })).toMatchObject({ labels })
+    expect(await open().start(model, input, { labels: {} })).toMatchObject({ labels: {} })
+  })
+
+  test('that no header can carry, or that the server refuses, are named', async () => {
+    for (const wrong of [{ 'bad\n': 'x' }, { bad: 'x\r\nEvil: y' }, { 'bad/': 'x' }, { bad: '' }])
+      for (const call of [
+        () => open().start(model, input, { labels: wrong }),
+        () => open().run(model, input, { maxCredits: 5, labels: wrong }),
+      ])
+        await expect(call()).rejects.toMatchObject({
+          code: 'invalid_request',
+          message: expect.stringContaining('bad'),
+        })
+  })
+})
+
 describe('generate', () => {
   test('quotes, starts, waits and downloads', async () => {
     const seen: string[] = []

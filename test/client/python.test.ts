@@ -82,6 +82,20 @@ inPython.each(['packages/client/python/README.md', 'docs/clients.md'])(
   },
 )
 
+inPython(`labels stay with the job, by a quote and by a run${missing}`, async () => {
+  const labels = { team: 'ads', note: 'Zürich, "9" \\ 🎨' }
+  const told = await run(`
+labels = json.loads(${JSON.stringify(JSON.stringify(labels))})
+tell(client.generate(model, {"prompt": "x"}, labels=labels)["labels"])
+tell(client.run(model, {"prompt": "x"}, 5, labels=labels)["labels"])
+for bad in ({"bad": "x\\ny"}, {"bad/": "x"}):
+    try:
+        client.generate(model, {"prompt": "x"}, labels=bad)
+    except (ValueError, mediagen.Refused) as error:
+        tell("bad" in str(error))`)
+  expect(told).toEqual([labels, labels, true, true])
+})
+
 describe('lost lines', () => {
   inPython(`a line that is cut during the wait, again and again: one job, one charge${missing}`, async () => {
     const account = await app.createAccount(100)

@@ -26,6 +26,7 @@ export async function startBareGateway(
     transport,
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
     publicUrl: () => '',
+    labelHeaders: [],
     maxUploadBytes: 1024,
     maxBodyBytes: 1024,
     connections: { ...roomy, windowMs },

@@ -265,6 +265,7 @@ test('every code of the table is reached by a test', () => {
     'generation_failed',
     'generation_unfinished',
     'job_not_in_review',
+    'reference_reused',
   ]
   expect(Object.keys(problemKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
 })

@@ -43,6 +43,8 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     deleted_at: null,
     key_id: expect.stringMatching(/^key_/),
     key_name: null,
+    labels: {},
+    receipt: { held: 3, charged: 3, released: 0, quote_id: body.quote_id, key_id: body.key_id },
     created_at: time,
     started_at: time,
     finished_at: time,

@@ -203,6 +203,25 @@ async function watch(server: TestApp, jobId: string): Promise<number> {
   return status
 }
 
+test('a start over MCP has the labels of its arguments, and of the headers that become labels', async () => {
+  await using labelling = await startTestApp({ MEDIAGEN_LABEL_HEADERS: 'X-User=user' })
+  const client = new Client({ name: 'test', version: '1' })
+  const requestInit = { headers: { authorization: `Bearer ${labelling.account.key}`, 'x-user': 'a@b.example' } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${labelling.url}/mcp`), { requestInit }))
+  const order = { model, input, max_credits: 5, idempotency_key: 'a', labels: { team: 'Zürich' } }
+  const started: any = await client.callTool({ name: 'start_generation', arguments: order })
+  const { job_id } = started.structuredContent
+  const job: any = await client.callTool({ name: 'get_job', arguments: { job_id } })
+  expect(job.structuredContent.labels).toEqual({ team: 'Zürich', user: 'a@b.example' })
+  const wrong = { ...order, idempotency_key: 'b', labels: { 'a/b': 'x' } }
+  const refused: any = await client.callTool({ name: 'start_generation', arguments: wrong })
+  expect(refused.structuredContent.error).toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('a/b'),
+  })
+  await client.close()
+})
+
 describe('errors', () => {
   test('have our codes and name each wrong field; none has a stack', async () => {
     const { accountId } = await app.createAccount(1)

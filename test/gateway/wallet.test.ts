@@ -42,6 +42,7 @@ test('an entry is exactly what the ledger wrote', async () => {
         created_at: time,
         key_id: null,
         key_name: null,
+        reference: null,
       },
     ],
     total: 1,

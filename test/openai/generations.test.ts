@@ -28,7 +28,7 @@ function createFixture(code: ErrorCode, status: JobStatus | null) {
       },
     }),
   )
-  const order = { model: 'm', input: {}, count: 2 }
+  const order = { model: 'm', input: {}, count: 2, labels: {} }
   return { canceled, generations: new Generations(createCoreClient(transport), order, {}) }
 }
 

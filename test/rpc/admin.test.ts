@@ -188,6 +188,41 @@ test('CreateKey, ListKeys and RevokeKey', async () => {
   expect(await countActs()).toBe(acts)
 })
 
+test('P288, P289: GrantCredits with a reference grants once, and says so', async () => {
+  const { accountId: account_id } = await app.createAccount(10)
+  const reference = 'shop ~ 4711/a'
+  const first = await call('GrantCredits', { account_id, credits: 5, note: 'paid', reference })
+  expect(first).toMatchObject({
+    replayed: false,
+    account: { available: '15' },
+    entry: { kind: 'ENTRY_KIND_GRANT', credits: '5', note: 'paid', reference },
+  })
+  expect((await lastAct()).after).toEqual({ available: 15, held: 0, credits: 5, note: 'paid', reference })
+  await call('AdjustCredits', { account_id, credits: -1, note: 'x' })
+  const again = await call('GrantCredits', { account_id, credits: 5, reference })
+  expect(again).toMatchObject({ replayed: true, account: { available: '14' } })
+  expect(again.entry).toEqual(first.entry)
+  const { accountId: other } = await app.createAccount(0)
+  for (const changed of [{ credits: 6 }, { account_id: other }]) {
+    const { status, code, message } = await refusal('GrantCredits', { account_id, credits: 5, reference, ...changed })
+    expect([status, code]).toEqual(['ALREADY_EXISTS', 'reference_reused'])
+    expect(message).toContain(`The reference "${reference}" belongs to a grant of 5 credits to ${account_id}`)
+  }
+  for (const wrong of ['x'.repeat(129), ' x', 'x ', ' ', 'ü', 'x\n', 'a\tb'])
+    expect(await refusal('GrantCredits', { account_id: other, credits: 5, reference: wrong })).toMatchObject({
+      code: 'invalid_request',
+      pointers: ['/reference'],
+    })
+  const edges = await call('GrantCredits', { account_id: other, credits: 1, reference: '~'.repeat(128) })
+  expect(edges).toMatchObject({ replayed: false, account: { available: '1' } })
+  const actsOf = async (id: string) => {
+    const { entries } = await call('ListAuditEntries', { account_id: id })
+    return entries.map(({ act }: { act: string }) => act).filter((act: string) => act.startsWith('credits'))
+  }
+  expect(await actsOf(account_id)).toEqual(['credits.adjusted', 'credits.granted'])
+  expect(await actsOf(other)).toEqual(['credits.granted'])
+})
+
 test('GrantCredits and AdjustCredits', async () => {
   const { accountId: account_id } = await app.createAccount(10)
   const granted = await call('GrantCredits', { account_id, credits: 5, note: 'paid' })

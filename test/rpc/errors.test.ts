@@ -31,6 +31,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   quote_expired: { status: 'FAILED_PRECONDITION' },
   quote_mismatch: { status: 'FAILED_PRECONDITION' },
   idempotency_key_reused: { status: 'ALREADY_EXISTS' },
+  reference_reused: { status: 'ALREADY_EXISTS' },
   job_not_in_review: { status: 'FAILED_PRECONDITION' },
   too_many_webhooks: { status: 'FAILED_PRECONDITION' },
   rate_limited: { status: 'RESOURCE_EXHAUSTED', retryable: true },
@@ -312,6 +313,17 @@ test('a job that is not under review cannot be resolved', async () => {
     await client.refusal('AdminService/ResolveJob', { job_id: jobs[0].job_id }, { key: adminKey }),
     'job_not_in_review',
     /queued/,
+  )
+})
+
+test('a reference of a grant is for no other one', async () => {
+  const { accountId: account_id } = await app.createAccount(0)
+  const grant = { account_id, credits: 1, reference: 'pay_1' }
+  await client.call('AdminService/GrantCredits', grant, { key: adminKey })
+  check(
+    await client.refusal('AdminService/GrantCredits', { ...grant, credits: 2 }, { key: adminKey }),
+    'reference_reused',
+    /grant of 1 credit /,
   )
 })
 

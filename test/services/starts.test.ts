@@ -41,6 +41,7 @@ async function open(credits: number) {
     maxQueuedJobs: 1000,
     retainMs: 86_400_000,
     timeZone: 'UTC',
+    topUpUrl: null,
     isStopping: () => server.isStopping,
   })
   const unlimited = { limits: noLimits, makerLimits: noLimits, accountLimits: noLimits }

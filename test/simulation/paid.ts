@@ -287,6 +287,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       expiresInMs: chance.pick([null, null, null, 120_000]) ?? null,
       keyId: 'key_x',
       usagePrice: null,
+      labels: {},
     })
   }
 

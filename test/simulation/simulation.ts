@@ -80,6 +80,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           keyName: null,
           timeZone: 'UTC',
           usagePrice: null,
+          labels: {},
           input: { prompt: 'x' },
           quoteId: 'quote_x',
           idempotencyKey,

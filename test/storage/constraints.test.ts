@@ -261,6 +261,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['another hold', 'UPDATE jobs SET credits_held = 1 WHERE job_id = {running}', 'started with does not change'],
     ['another owner', 'UPDATE jobs SET account_id = {other} WHERE job_id = {running}', 'started with does not change'],
     ['another key', "UPDATE jobs SET idempotency_key = 'x' WHERE job_id = {running}", 'started with does not change'],
+    ['other labels', "UPDATE jobs SET labels = '{}' WHERE job_id = {running}", 'started with does not change'],
     ['another input', "UPDATE job_inputs SET input = '{}'", 'started with does not change'],
     ['another brief input', "UPDATE job_inputs SET brief = '{}'", 'started with does not change'],
     ['an input that goes before the outputs', 'DELETE FROM job_inputs', 'stays as long as the outputs'],

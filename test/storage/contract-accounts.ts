@@ -1,5 +1,6 @@
-// The part of the store contract about accounts, the ledger, API keys and signing keys (P3, P47, P51, P62).
+// The part of the store contract about accounts, the ledger, API keys and signing keys (P3, P47, P51, P62, P288).
 import { expect, test } from 'vitest'
+import { systemActor } from '../../src/core/accounts/audit.ts'
 import { createKeySecret, hashKeySecret } from '../../src/core/accounts/key.ts'
 import { maxCredits } from '../../src/core/credits/ledger.ts'
 import { balanceOf, digestOf, keyOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
@@ -53,6 +54,79 @@ export function accountTests(openStore: OpenTestStore): void {
     ])
     await expect(store.grantCredits(accountId, 0, null)).rejects.toThrow('credits')
     await expect(store.adjustCredits(accountId, 0, 'nothing')).rejects.toThrow('credits')
+  })
+
+  test('a grant with a reference is made once', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const first = await store.grantCredits(accountId, 5, 'paid', systemActor, 'pay_1')
+    expect(first).toMatchObject({
+      outcome: 'done',
+      replayed: false,
+      account: { available: 5 },
+      entry: { accountId, kind: 'grant', credits: 5, availableAfter: 5, note: 'paid', reference: 'pay_1' },
+    })
+    const entry = first.outcome === 'done' ? first.entry : null
+    await store.adjustCredits(accountId, -2, 'mistake')
+    const acts = (await store.listAuditEntries(null, firstPage)).total
+    expect(await store.grantCredits(accountId, 5, 'again', systemActor, 'pay_1')).toEqual({
+      outcome: 'done',
+      replayed: true,
+      account: await store.getAccount(accountId),
+      entry,
+    })
+    expect((await store.listAuditEntries(null, firstPage)).total).toBe(acts)
+    expect((await store.listEntries(accountId, firstPage)).items.at(-1)).toEqual(entry)
+    // Others, with and without one, are grants of their own.
+    await store.grantCredits(accountId, 5, null, systemActor, 'pay_2')
+    const unnamed = { replayed: false, entry: { reference: null } }
+    expect(await store.grantCredits(accountId, 5, null)).toMatchObject(unnamed)
+    expect(await store.grantCredits(accountId, 5, null)).toMatchObject(unnamed)
+    expect(await entriesOf(store, accountId)).toEqual(['grant 5', 'adjust -2', 'grant 5', 'grant 5', 'grant 5'])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('a reference is refused for other credits and for another account, and nothing changes', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const other = await store.createAccount('b', 1)
+    const full = await store.createAccount('full', maxCredits)
+    await store.grantCredits(accountId, 5, null, systemActor, 'pay_1')
+    const reused = { outcome: 'reference_reused', entry: { accountId, credits: 5, reference: 'pay_1' } }
+    const acts = (await store.listAuditEntries(null, firstPage)).total
+    for (const [id, credits] of [
+      [accountId, 6],
+      [other.accountId, 5],
+      [full.accountId, 5],
+    ] as const)
+      expect(await store.grantCredits(id, credits, null, systemActor, 'pay_1')).toMatchObject(reused)
+    // A refused grant leaves its reference free.
+    expect(await store.grantCredits(full.accountId, 1, null, systemActor, 'pay_2')).toMatchObject({
+      outcome: 'out_of_range',
+    })
+    expect(await balanceOf(store, accountId)).toEqual([5, 0])
+    expect(await store.getAccount(other.accountId)).toEqual(other)
+    expect((await store.listAuditEntries(null, firstPage)).total).toBe(acts)
+    expect(await store.grantCredits(accountId, 7, null, systemActor, 'pay_2')).toMatchObject({ replayed: false })
+  })
+
+  test('of concurrent grants with one reference one is made, whatever process has them', async () => {
+    await using one = await openStore()
+    await using two = await one.another('two')
+    const ids = [await one.createAccount('a', 0), await one.createAccount('b', 0)].map(({ accountId }) => accountId)
+    for (let round = 0; round < 10; round += 1) {
+      const grants = [one, two, one, two, one, two].map((store, index) =>
+        store.grantCredits(ids[index % 3 === 0 ? 1 : 0] ?? '', 1, null, systemActor, `pay_${round}`),
+      )
+      const outcomes = (await Promise.all(grants)).map((granted) =>
+        granted.outcome === 'done' ? `${granted.outcome} ${granted.replayed}` : granted.outcome,
+      )
+      expect(outcomes.filter((outcome) => outcome === 'done false')).toHaveLength(1)
+      expect(outcomes).not.toContain('out_of_range')
+    }
+    const [a = 0, b = 0] = await Promise.all(ids.map(async (id) => (await one.getAccount(id))?.available))
+    expect(a + b).toBe(10)
+    expect((await one.verifyLedger()).problems).toEqual([])
   })
 
   test('a balance stays within what JSON numbers carry exactly', async () => {

@@ -1,5 +1,5 @@
 // The part of the store contract about starting generations, listing jobs, hearing of changes and closing.
-// P48, P57, P68, P92, P93, P94, P95, P98.
+// P48, P57, P68, P92, P93, P94, P95, P98, P281, P283.
 import { expect, test } from 'vitest'
 import { balanceOf, claimOne, digestOf, entriesOf, filterOf, startJob, startOf, type OpenTestStore } from './fixture.ts'
 
@@ -47,6 +47,29 @@ export function startTests(openStore: OpenTestStore): void {
       outcome: 'key_reused',
     })
     expect(await balanceOf(store, accountId)).toEqual([15, 10])
+  })
+
+  test('a job keeps the labels of its first start', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    const labels = { team: 'ads', 'cost.centre-1': 'Zürich, "9" 🎨', constructor: 'x' }
+    const bare = await startJob(store, accountId)
+    const command = startOf(accountId, { labels })
+    const started = await store.startGeneration(command)
+    expect(started).toMatchObject({ outcome: 'created', job: { labels } })
+    const job = 'job' in started ? started.job : bare
+    expect(await store.getJob(accountId, job.jobId)).toEqual(job)
+    expect((await store.listJobs(filterOf(accountId))).items.map((one) => one.labels)).toEqual([labels, {}])
+    expect(await store.startGeneration({ ...command, labels: { team: 'art', proxy: 'x' } })).toEqual({
+      outcome: 'replayed',
+      job,
+    })
+    await claimOne(store)
+    const { job: claimed, token } = await claimOne(store)
+    expect(claimed).toMatchObject({ jobId: job.jobId, labels })
+    const end = { status: 'succeeded', outputs: [], creditsActual: 1 } as const
+    expect(await store.finishJob(job.jobId, token, end)).toMatchObject({ status: 'succeeded', labels })
+    expect((await store.inspectJob(bare.jobId))?.job.labels).toEqual({})
   })
 
   test('a replay is seen before the balance and the limit of queued jobs', async () => {

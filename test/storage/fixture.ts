@@ -65,6 +65,7 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     keyName: null,
     timeZone: 'UTC',
     usagePrice: null,
+    labels: {},
     model: 'test/image',
     input: { prompt: 'a lighthouse' },
     quoteId: 'quote_test',

@@ -53,6 +53,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ['UPDATE jobs SET token = token - 1', 'never go back'],
     ['UPDATE jobs SET credits_held = 5', 'does not change'],
     ['UPDATE jobs SET ordinal = 9', 'does not change'],
+    ["UPDATE jobs SET labels = '{}'", 'does not change'],
     [insertJob(0), 'jobs_by_account'],
     [insertJob(2), 'follow each other'],
     ["UPDATE jobs SET worker = NULL WHERE status = 'running'", 'leased_while_running'],

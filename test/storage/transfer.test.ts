@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { systemActor } from '../../src/core/accounts/audit.ts'
 import { createKeySecret, hashKeySecret } from '../../src/core/accounts/key.ts'
 import type { Store } from '../../src/core/store.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
@@ -21,13 +22,14 @@ async function fill(store: Store): Promise<{ accountId: string; secret: string }
   const { accountId } = await store.createAccount('one — “quoted”', 10_000)
   await store.createAccount('empty', 0)
   await store.adjustCredits(accountId, -7, 'ein Vermerk, 写')
+  await store.grantCredits(accountId, 3, null, systemActor, 'pay_1')
   const secret = createKeySecret()
   await store.createKey(keyOf(accountId, hashKeySecret(secret), { name: 'mine', expiresAtMs: Date.now() + 1e9 }))
   await store.signingKeys('quote')
   await store.signingKeys('asset')
   const old = await startJob(store, accountId)
   await store.requestCancel(accountId, old.jobId)
-  await startJob(store, accountId, { model: 'test/other' })
+  await startJob(store, accountId, { model: 'test/other', labels: { team: 'Zürich' } })
   expect(await store.forgetJobs({ keepMs: -1000, after: 0, limit: 10 })).toEqual({ jobs: 1, next: null })
   await store.createWebhook(
     { accountId, url: 'https://hooks.example/a', description: null, includeInput: true, secret: Buffer.alloc(32, 7) },
@@ -78,6 +80,7 @@ async function workOn(store: Store, accountId: string, secret: string): Promise<
   const before = await balanceOf(store, accountId)
   const queued = await claimOne(store)
   await store.finishJob(queued.job.jobId, queued.token, later)
+  expect(await store.grantCredits(accountId, 3, null, systemActor, 'pay_1')).toMatchObject({ replayed: true })
   const started = await startJob(store, accountId)
   const run = await claimOne(store)
   expect(run.job.jobId).toBe(started.jobId)

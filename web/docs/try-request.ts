@@ -80,6 +80,7 @@ function toRpc(
   const fields = sent.flatMap(({ name, value, typed }): [string, Json][] => {
     if (name === 'grouped') return []
     if (name === 'status') return [[name, states + value.toUpperCase()]]
+    if (name === 'Mediagen-Labels') return [['labels', { ...toLabels(value), ...(body?.['labels'] as JsonObject) }]]
     const field = bufFields[name]
     if (field === undefined) return [[name, typed]]
     return [[field, name === 'Idempotency-Key' ? value : Number(value)]]
@@ -101,6 +102,14 @@ function toMessage(body: JsonObject | null): JsonObject {
     }),
     ...(isChange && { update_mask: Object.keys(limits).map(toCamelCase).join(',') }),
   }
+}
+
+/** Labels as their header has them. */
+function toLabels(written: string): JsonObject {
+  const found = written.matchAll(/([\w.-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g)
+  return Object.fromEntries(
+    [...found].map(([, name = '', quoted, bare = '']) => [name, quoted?.replaceAll(/\\(.)/g, '$1') ?? bare]),
+  )
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

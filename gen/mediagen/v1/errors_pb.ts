@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/errors.proto.
  */
 export const file_mediagen_v1_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIsMCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJEicKBmJ1ZGdldBgJIAEoCzIXLm1lZGlhZ2VuLnYxLkxpbWl0U3RhdGVCCwoJX3JlcXVpcmVkQgwKCl9hdmFpbGFibGVCDQoLX3Blcm1pc3Npb25CFgoUX3JldHJ5X2FmdGVyX3NlY29uZHMiLAoJVmlvbGF0aW9uEg8KB3BvaW50ZXIYASABKAkSDgoGZGV0YWlsGAIgASgJYgZwcm90bzM", [file_mediagen_v1_limits]);
+  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIusCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJEicKBmJ1ZGdldBgJIAEoCzIXLm1lZGlhZ2VuLnYxLkxpbWl0U3RhdGUSFwoKdG9wX3VwX3VybBgKIAEoCUgEiAEBQgsKCV9yZXF1aXJlZEIMCgpfYXZhaWxhYmxlQg0KC19wZXJtaXNzaW9uQhYKFF9yZXRyeV9hZnRlcl9zZWNvbmRzQg0KC190b3BfdXBfdXJsIiwKCVZpb2xhdGlvbhIPCgdwb2ludGVyGAEgASgJEg4KBmRldGFpbBgCIAEoCWIGcHJvdG8z", [file_mediagen_v1_limits]);
 
 /**
  * Travels as a detail of every gRPC or Connect error. docs/contract.md, section 3.
@@ -82,6 +82,13 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
    * @generated from field: mediagen.v1.LimitState budget = 9;
    */
   budget?: LimitState | undefined;
+
+  /**
+   * Only with `insufficient_credits`: where the account buys credits, if the server knows it.
+   *
+   * @generated from field: optional string top_up_url = 10;
+   */
+  topUpUrl?: string | undefined;
 };
 
 /**

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/generation.proto.
  */
 export const file_mediagen_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSL+BQoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBQggKBl9lcnJvckINCgtfc3RhcnRlZF9hdEIOCgxfZmluaXNoZWRfYXRCEQoPX3F1ZXVlX3Bvc2l0aW9uQg4KDF9wcmV2aWV3X3VybEIMCgpfc2VydmVkX2J5QggKBl9pbnB1dEINCgtfZGVsZXRlZF9hdEILCglfa2V5X25hbWUiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiggIKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMiSgoXU3RhcnRHZW5lcmF0aW9uUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHJlcGxheWVkGAIgASgIIo4CCgpSdW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgttYXhfY3JlZGl0cxgDIAEoA0gAiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgBiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAKIAQFCDgoMX21heF9jcmVkaXRzQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIj4KC1J1blJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCCIfCg1HZXRKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIvCg5HZXRKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2IinwEKD0xpc3RKb2JzUmVxdWVzdBImCgZzdGF0dXMYASABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFEg4KBnNlYXJjaBgGIAEoCUIICgZfbGltaXQiQQoQTGlzdEpvYnNSZXNwb25zZRIeCgRqb2JzGAEgAygLMhAubWVkaWFnZW4udjEuSm9iEg0KBXRvdGFsGAIgASgFIiIKEENhbmNlbEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIjIKEUNhbmNlbEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSI5Cg9XYXRjaEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgDIkMKEFdhdGNoSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHNlcXVlbmNlGAIgASgDKtUBCglKb2JTdGF0dXMSGgoWSk9CX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEUpPQl9TVEFUVVNfUVVFVUVEEAESFgoSSk9CX1NUQVRVU19SVU5OSU5HEAISGAoUSk9CX1NUQVRVU19TVUNDRUVERUQQAxIVChFKT0JfU1RBVFVTX0ZBSUxFRBAEEhcKE0pPQl9TVEFUVVNfQ0FOQ0VMRUQQBRIWChJKT0JfU1RBVFVTX0VYUElSRUQQBhIbChdKT0JfU1RBVFVTX05FRURTX1JFVklFVxAHMtYEChFHZW5lcmF0aW9uU2VydmljZRJlCg9TdGFydEdlbmVyYXRpb24SIy5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXF1ZXN0GiQubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVzcG9uc2UiB5ACAqC7GAISQQoDUnVuEhcubWVkaWFnZW4udjEuUnVuUmVxdWVzdBoYLm1lZGlhZ2VuLnYxLlJ1blJlc3BvbnNlIgeQAgKguxgCEkoKBkdldEpvYhIaLm1lZGlhZ2VuLnYxLkdldEpvYlJlcXVlc3QaGy5tZWRpYWdlbi52MS5HZXRKb2JSZXNwb25zZSIHkAIBoLsYBBJQCghMaXN0Sm9icxIcLm1lZGlhZ2VuLnYxLkxpc3RKb2JzUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkxpc3RKb2JzUmVzcG9uc2UiB5ACAaC7GAQSUwoJQ2FuY2VsSm9iEh0ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlc3BvbnNlIgeQAgKguxgCElMKCURlbGV0ZUpvYhIdLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXNwb25zZSIHkAICoLsYAhJPCghXYXRjaEpvYhIcLm1lZGlhZ2VuLnYxLldhdGNoSm9iUmVxdWVzdBodLm1lZGlhZ2VuLnYxLldhdGNoSm9iUmVzcG9uc2UiBKC7GAQwAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSKTBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdCJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgi8gIKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQESPwoGbGFiZWxzGAkgAygLMi8ubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdC5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIkoKF1N0YXJ0R2VuZXJhdGlvblJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCCLyAgoKUnVuUmVxdWVzdBINCgVtb2RlbBgBIAEoCRImCgVpbnB1dBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSGAoLbWF4X2NyZWRpdHMYAyABKANIAIgBARIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkSDAoEd2FpdBgFIAEoCBIfChJleHBpcmVzX2luX3NlY29uZHMYBiABKAVIAYgBARIQCghwcmlvcml0eRgHIAEoBRIbCg5yZXRhaW5fc2Vjb25kcxgIIAEoBUgCiAEBEjMKBmxhYmVscxgJIAMoCzIjLm1lZGlhZ2VuLnYxLlJ1blJlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfbWF4X2NyZWRpdHNCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMiPgoLUnVuUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iEhAKCHJlcGxheWVkGAIgASgIIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiKfAQoPTGlzdEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAUSDgoGc2VhcmNoGAYgASgJQggKBl9saW1pdCJBChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5tZWRpYWdlbi52MS5Kb2ISDQoFdG90YWwYAiABKAUiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMgoRQ2FuY2VsSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIiIKEERlbGV0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIhMKEURlbGV0ZUpvYlJlc3BvbnNlIjkKD1dhdGNoSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAMiQwoQV2F0Y2hKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIc2VxdWVuY2UYAiABKAMq1QEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFEhYKEkpPQl9TVEFUVVNfRVhQSVJFRBAGEhsKF0pPQl9TVEFUVVNfTkVFRFNfUkVWSUVXEAcy1gQKEUdlbmVyYXRpb25TZXJ2aWNlEmUKD1N0YXJ0R2VuZXJhdGlvbhIjLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QaJC5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXNwb25zZSIHkAICoLsYAhJBCgNSdW4SFy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0GhgubWVkaWFnZW4udjEuUnVuUmVzcG9uc2UiB5ACAqC7GAISSgoGR2V0Sm9iEhoubWVkaWFnZW4udjEuR2V0Sm9iUmVxdWVzdBobLm1lZGlhZ2VuLnYxLkdldEpvYlJlc3BvbnNlIgeQAgGguxgEElAKCExpc3RKb2JzEhwubWVkaWFnZW4udjEuTGlzdEpvYnNSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBoLsYBBJTCglDYW5jZWxKb2ISHS5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVzcG9uc2UiB5ACAqC7GAISUwoJRGVsZXRlSm9iEh0ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlc3BvbnNlIgeQAgKguxgCEk8KCFdhdGNoSm9iEhwubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXNwb25zZSIEoLsYBDABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * One generation, from its start to its end.
@@ -161,6 +161,20 @@ export type Job = Message<"mediagen.v1.Job"> & {
    * @generated from field: optional string key_name = 22;
    */
   keyName?: string | undefined;
+
+  /**
+   * The labels of its start, by name; empty for none.
+   *
+   * @generated from field: map<string, string> labels = 23;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * What it cost; unset until its hold is resolved.
+   *
+   * @generated from field: optional mediagen.v1.Receipt receipt = 24;
+   */
+  receipt?: Receipt | undefined;
 };
 
 /**
@@ -169,6 +183,55 @@ export type Job = Message<"mediagen.v1.Job"> & {
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 0);
+
+/**
+ * What a job that has ended cost, in credits, and what that belongs to. charged + released = held.
+ *
+ * @generated from message mediagen.v1.Receipt
+ */
+export type Receipt = Message<"mediagen.v1.Receipt"> & {
+  /**
+   * Credits held at the start.
+   *
+   * @generated from field: int64 held = 1;
+   */
+  held: bigint;
+
+  /**
+   * Credits charged at the end.
+   *
+   * @generated from field: int64 charged = 2;
+   */
+  charged: bigint;
+
+  /**
+   * Credits released at the end.
+   *
+   * @generated from field: int64 released = 3;
+   */
+  released: bigint;
+
+  /**
+   * The quote of its start; that of a run was made with it.
+   *
+   * @generated from field: string quote_id = 4;
+   */
+  quoteId: string;
+
+  /**
+   * Id of the key that started it.
+   *
+   * @generated from field: string key_id = 5;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.Receipt.
+ * Use `create(ReceiptSchema)` to create a new message.
+ */
+export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 1);
 
 /**
  * The billing of a job, in credits. 0 <= charged <= held = quoted; once settled, charged + released = held.
@@ -210,7 +273,7 @@ export type Billing = Message<"mediagen.v1.Billing"> & {
  * Use `create(BillingSchema)` to create a new message.
  */
 export const BillingSchema: GenMessage<Billing> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 1);
+  messageDesc(file_mediagen_v1_generation, 2);
 
 /**
  * An output file.
@@ -309,7 +372,7 @@ export type Output = Message<"mediagen.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 2);
+  messageDesc(file_mediagen_v1_generation, 3);
 
 /**
  * Why a job did not succeed.
@@ -344,7 +407,7 @@ export type JobError = Message<"mediagen.v1.JobError"> & {
  * Use `create(JobErrorSchema)` to create a new message.
  */
 export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 3);
+  messageDesc(file_mediagen_v1_generation, 4);
 
 /**
  * The generation to start. docs/contract.md, section 2.
@@ -410,6 +473,14 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
    * @generated from field: optional int32 retain_seconds = 8;
    */
   retainSeconds?: number | undefined;
+
+  /**
+   * At most 16. A name has 1 … 64 letters, digits, `_`, `.` and `-`; a value 1 … 256 characters of one line. A request with the
+   * same idempotency key may have others: those of the first stay.
+   *
+   * @generated from field: map<string, string> labels = 9;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
@@ -417,7 +488,7 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
  * Use `create(StartGenerationRequestSchema)` to create a new message.
  */
 export const StartGenerationRequestSchema: GenMessage<StartGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 4);
+  messageDesc(file_mediagen_v1_generation, 5);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -445,7 +516,7 @@ export type StartGenerationResponse = Message<"mediagen.v1.StartGenerationRespon
  * Use `create(StartGenerationResponseSchema)` to create a new message.
  */
 export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 5);
+  messageDesc(file_mediagen_v1_generation, 6);
 
 /**
  * The generation to quote and start. docs/contract.md, section 2.
@@ -510,6 +581,13 @@ export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
    * @generated from field: optional int32 retain_seconds = 8;
    */
   retainSeconds?: number | undefined;
+
+  /**
+   * As of StartGenerationRequest.
+   *
+   * @generated from field: map<string, string> labels = 9;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
@@ -517,7 +595,7 @@ export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
  * Use `create(RunRequestSchema)` to create a new message.
  */
 export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 6);
+  messageDesc(file_mediagen_v1_generation, 7);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -545,7 +623,7 @@ export type RunResponse = Message<"mediagen.v1.RunResponse"> & {
  * Use `create(RunResponseSchema)` to create a new message.
  */
 export const RunResponseSchema: GenMessage<RunResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 7);
+  messageDesc(file_mediagen_v1_generation, 8);
 
 /**
  * Which job to read.
@@ -567,7 +645,7 @@ export type GetJobRequest = Message<"mediagen.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 8);
+  messageDesc(file_mediagen_v1_generation, 9);
 
 /**
  * The job that was read.
@@ -588,7 +666,7 @@ export type GetJobResponse = Message<"mediagen.v1.GetJobResponse"> & {
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 9);
+  messageDesc(file_mediagen_v1_generation, 10);
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
@@ -646,7 +724,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 10);
+  messageDesc(file_mediagen_v1_generation, 11);
 
 /**
  * One page of jobs.
@@ -674,7 +752,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 11);
+  messageDesc(file_mediagen_v1_generation, 12);
 
 /**
  * Which job to cancel.
@@ -696,7 +774,7 @@ export type CancelJobRequest = Message<"mediagen.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 12);
+  messageDesc(file_mediagen_v1_generation, 13);
 
 /**
  * The job to be canceled.
@@ -717,7 +795,7 @@ export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
  * Use `create(CancelJobResponseSchema)` to create a new message.
  */
 export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 13);
+  messageDesc(file_mediagen_v1_generation, 14);
 
 /**
  * Which job to delete.
@@ -739,7 +817,7 @@ export type DeleteJobRequest = Message<"mediagen.v1.DeleteJobRequest"> & {
  * Use `create(DeleteJobRequestSchema)` to create a new message.
  */
 export const DeleteJobRequestSchema: GenMessage<DeleteJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 14);
+  messageDesc(file_mediagen_v1_generation, 15);
 
 /**
  * The job was deleted.
@@ -754,7 +832,7 @@ export type DeleteJobResponse = Message<"mediagen.v1.DeleteJobResponse"> & {
  * Use `create(DeleteJobResponseSchema)` to create a new message.
  */
 export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 15);
+  messageDesc(file_mediagen_v1_generation, 16);
 
 /**
  * Which job to watch.
@@ -783,7 +861,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
  * Use `create(WatchJobRequestSchema)` to create a new message.
  */
 export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 16);
+  messageDesc(file_mediagen_v1_generation, 17);
 
 /**
  * One change of a watched job.
@@ -811,7 +889,7 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
  * Use `create(WatchJobResponseSchema)` to create a new message.
  */
 export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 17);
+  messageDesc(file_mediagen_v1_generation, 18);
 
 /**
  * The state of a job. docs/contract.md, section 1.

@@ -129,6 +129,7 @@ class Client:
         *,
         max_credits: Optional[int] = None,
         idempotency_key: Optional[str] = None,
+        labels: Optional[Mapping[str, str]] = None,
         on_job: Optional[_OnJob] = None,
         wait: bool = True,
         timeout: Optional[float] = None,
@@ -136,7 +137,8 @@ class Client:
         """Quotes, starts, waits for the end and returns the job with its outputs; with wait=False, as it started.
 
         A lost line is no loss: the start is repeated with its idempotency key, and the wait goes on. With a key of your
-        own, a later call, even from another process, returns the same job and pays nothing again.
+        own, a later call, even from another process, returns the same job and pays nothing again. The job keeps the
+        `labels` of the first call, such as {"team": "ads"}.
         Raises TooExpensive, JobFailed, and TimeoutError after `timeout` seconds of waiting.
         """
         key = idempotency_key or _create_idempotency_key()
@@ -147,13 +149,13 @@ class Client:
             words = f"This costs {quote['credits']} {unit}, which is more than the limit of {max_credits}."
             raise TooExpensive("too_expensive", f"{words} Nothing was started.")
         try:
-            job = self._start(model, input, quote, key)
+            job = self._start(model, input, quote, key, labels)
         except Refused as error:
             # Another call with this key may have come first, with a quote of its own.
             first = self._find_started(key) if error.code == "idempotency_key_reused" else None
             if first is None:
                 raise
-            job = self._start(model, input, first, key)
+            job = self._start(model, input, first, key, labels)
         return self._finish(job, on_job, timeout) if wait else job
 
     def run(
@@ -163,6 +165,7 @@ class Client:
         max_credits: int,
         *,
         idempotency_key: Optional[str] = None,
+        labels: Optional[Mapping[str, str]] = None,
         on_job: Optional[_OnJob] = None,
         wait: bool = True,
         timeout: Optional[float] = None,
@@ -172,7 +175,9 @@ class Client:
         A later call with the same key must have the same `max_credits`. Raises Refused with the code
         price_above_maximum and the price in `problem["required"]`, JobFailed and TimeoutError.
         """
-        body = {"model": model, "input": input, "max_credits": max_credits}
+        body: Dict[str, Any] = {"model": model, "input": input, "max_credits": max_credits}
+        if labels:
+            body["labels"] = dict(labels)
         job = self._send_start("/v1/run", body, idempotency_key or _create_idempotency_key())
         return self._finish(job, on_job, timeout) if wait else job
 
@@ -182,12 +187,20 @@ class Client:
             raise JobFailed(job)
         return job
 
-    def _start(self, model: str, input: Mapping[str, Any], quote: Union[Quote, Job], key: str) -> Job:
+    def _start(
+        self,
+        model: str,
+        input: Mapping[str, Any],
+        quote: Union[Quote, Job],
+        key: str,
+        labels: Optional[Mapping[str, str]],
+    ) -> Job:
         # The server compares the whole request with an earlier one, the quote with it.
-        return self._send_start("/v1/generate", {"model": model, "input": input, "quote_id": quote["quote_id"]}, key)
+        body = {"model": model, "input": input, "quote_id": quote["quote_id"]}
+        return self._send_start("/v1/generate", body, key, _write_labels(labels or {}))
 
-    def _send_start(self, path: str, body: Mapping[str, Any], key: str) -> Job:
-        headers = {"Idempotency-Key": key}
+    def _send_start(self, path: str, body: Mapping[str, Any], key: str, others: Mapping[str, str] = {}) -> Job:
+        headers = {"Idempotency-Key": key, **others}
         try:
             return self._repeat(lambda: self._json("POST", path, json=body, headers=headers))
         except (Refused, Unreachable) as error:
@@ -355,6 +368,16 @@ def _fetch(output: Output, to: Path) -> None:
         raise Unreachable("unreachable", f"The file could not be downloaded: {error}") from error
     if digest.hexdigest() != output["sha256"]:
         raise Unreachable("unreachable", "The file did not arrive whole.")
+
+
+def _write_labels(labels: Mapping[str, str]) -> Dict[str, str]:
+    """Labels as a header, whose UTF-8 travels as Latin-1."""
+    for name, value in labels.items():
+        if any(ord(character) < 32 or ord(character) == 127 for character in name + value):
+            raise ValueError(f"The label {name!r} must be one line, without control characters.")
+    escaped = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in labels.items()}
+    written = ", ".join(f'{name}="{value}"' for name, value in escaped.items())
+    return {"Mediagen-Labels": written.encode().decode("latin-1")} if labels else {}
 
 
 def _create_idempotency_key() -> str:

@@ -11,6 +11,8 @@ export interface StartOptions extends FollowOptions {
    * Default: a random one.
    */
   readonly idempotencyKey?: string | undefined
+  /** Labels that the job keeps, such as `{ team: 'ads' }`. A call that resumes does not change those of the job. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** Pauses between attempts of what is safe to repeat; empty for one attempt. Default: three repetitions in six seconds. */
   readonly pausesMs?: readonly number[] | undefined
 }
@@ -53,7 +55,7 @@ export async function startGeneration(
   const resumes = options.idempotencyKey !== undefined && !options.quote
   const earlier = resumes ? await findStarted(http, idempotencyKey, options) : null
   const start = (quoteId: string): Promise<Job> =>
-    send(http, '/v1/generate', { model, input, quote_id: quoteId }, { ...options, idempotencyKey })
+    send(http, '/v1/generate', { model, input, quote_id: quoteId }, { ...options, idempotencyKey }, toHeaders(options))
   // The server compares the whole request, the quote with it.
   if (earlier) return start(earlier.quote_id)
   const quote =
@@ -77,8 +79,8 @@ export async function startGeneration(
  * @throws Refused `price_above_maximum` if it costs more, JobFailed if it ended without outputs, besides what following throws
  */
 export async function run(http: Http, model: string, input: Input, options: RunOptions): Promise<Job> {
-  const { idempotencyKey = createIdempotencyKey(), maxCredits, wait = true } = options
-  const body = { model, input, max_credits: maxCredits }
+  const { idempotencyKey = createIdempotencyKey(), maxCredits, labels, wait = true } = options
+  const body = { model, input, max_credits: maxCredits, ...(labels && { labels }) }
   const started = await send(http, '/v1/run', body, { ...options, idempotencyKey })
   return wait ? finish(http, started, options) : started
 }
@@ -89,14 +91,35 @@ async function send(
   path: string,
   body: object,
   { idempotencyKey, signal, pausesMs }: StartOptions & { idempotencyKey: string },
+  others: Readonly<Record<string, string>> = {},
 ): Promise<Job> {
-  const headers = { 'idempotency-key': idempotencyKey }
+  const headers = { 'idempotency-key': idempotencyKey, ...others }
   try {
     return await repeat(() => http.json<Job>(path, { body, headers, signal }), signal, pausesMs)
   } catch (error) {
     if (mayPass(error)) (error as Refused | Unreachable).idempotencyKey = idempotencyKey
     throw error
   }
+}
+
+/** Labels as a header. @throws Refused for what no header can carry */
+function toHeaders({ labels = {} }: StartOptions): Record<string, string> {
+  const entries = Object.entries(labels)
+  const written = entries.map(([name, value]) => {
+    // eslint-disable-next-line no-control-regex
+    if (/[\u0000-\u001f\u007f]/.test(name + value)) throw refuseLabel(name)
+    return `${name}="${value.replaceAll(/["\\]/g, '\\$&')}"`
+  })
+  // Headers of `fetch` are bytes.
+  const bytes = new TextEncoder().encode(written.join(', '))
+  return entries.length === 0 ? {} : { 'mediagen-labels': String.fromCharCode(...bytes) }
+}
+
+/** As the server would refuse it. */
+function refuseLabel(name: string): Refused {
+  const detail = `The label ${JSON.stringify(name)} must be one line, without control characters.`
+  const problem = { type: 'about:blank', title: 'Invalid request', status: 400, detail, code: 'invalid_request' }
+  return new Refused({ ...problem, retryable: false, request_id: '' })
 }
 
 /**

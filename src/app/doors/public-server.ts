@@ -69,9 +69,10 @@ export function createPublicServer(
     origins: config.corsOrigins,
     createMcp(app, stopping) {
       const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')
-      const { corsOrigins: origins, waitSeconds } = config
-      return createMcpRoute(app, { origins, waitSeconds, report, publicUrl: server.publicUrl }, stopping)
+      const { corsOrigins: origins, waitSeconds, labelHeaders } = config
+      return createMcpRoute(app, { origins, waitSeconds, labelHeaders, report, publicUrl: server.publicUrl }, stopping)
     },
+    labelHeaders: config.labelHeaders,
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     addDoors(app, core, stopping) {
@@ -83,6 +84,7 @@ export function createPublicServer(
         editModel: config.openaiEditModel,
         speechModel: config.openaiSpeechModel,
         maxCredits: config.openaiMaxCredits,
+        labelHeaders: config.labelHeaders,
         cancelOnDisconnect: config.openaiCancelOnDisconnect,
         formBounds: config,
         spend: keys.spend,

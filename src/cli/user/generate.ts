@@ -1,7 +1,7 @@
 // mediagen generate: from a prompt to a file, the price first.
 import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.ts'
 import { createIdempotencyKey } from '@mediagen/client/generate.ts'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/hidden-characters.ts'
 import { parseCount } from './counts.ts'
@@ -19,6 +19,7 @@ interface Options extends InputOptions {
   readonly maxCredits?: number
   readonly detach?: boolean
   readonly idempotencyKey?: string
+  readonly label?: Readonly<Record<string, string>>
   readonly json?: boolean
 }
 
@@ -36,6 +37,7 @@ export function addGenerateCommands(program: Command): void {
     )
     .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
     .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
+    .option('--label <name=value>', 'a label of the job, such as team=ads (repeatable)', addLabel)
     .option('--wait', 'wait for the end (the default)')
     .option('--detach', 'print the job and do not wait for it')
     .option(
@@ -64,7 +66,7 @@ async function runGenerate(
   _command: Command,
 ): Promise<Printed | undefined> {
   const { client } = user
-  const { maxCredits, detach = false, idempotencyKey = createIdempotencyKey(), output } = options
+  const { maxCredits, detach = false, idempotencyKey = createIdempotencyKey(), label: labels, output } = options
   if (!detach) await checkOutput(output)
   const input = await buildInput(model, options, client)
   using interrupts = watchInterrupts()
@@ -78,7 +80,7 @@ async function runGenerate(
   const start = async (): Promise<Job> => {
     // A server that does not answer is not waited for, as nothing can be lost yet.
     const quote = options.idempotencyKey === undefined ? await client.quote(model, input, signal) : undefined
-    return client.start(model, input, { maxCredits, idempotencyKey, quote, signal, onQuote })
+    return client.start(model, input, { maxCredits, idempotencyKey, quote, labels, signal, onQuote })
   }
   const job = await start().catch((error: unknown) => {
     if (sent && (mayPass(error) || signal.aborted))
@@ -131,4 +133,11 @@ async function finish(
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
+}
+
+function addLabel(written: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(written) ?? []
+  if (name === '') throw new InvalidArgumentError('It must be a name and a value, such as team=ads.')
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`There is a label "${escapeHidden(name)}" already.`)
+  return { ...before, [name]: value }
 }

@@ -105,6 +105,7 @@ function addJobCommands(program: Command): void {
           started_at: job.started_at,
           finished_at: job.finished_at,
           deleted_at: job.deleted_at,
+          labels: Object.entries(job.labels).map(([name, value]) => `${name}=${value}`),
           input: job.input && JSON.stringify(job.input),
           outputs: job.outputs.map(({ url }) => url ?? 'expired'),
           error: job.error && `${job.error.code}: ${job.error.message}`,

@@ -36,6 +36,8 @@ export interface LedgerEntry {
   readonly availableAfter: number
   readonly heldAfter: number
   readonly note: string | null
+  /** What pays for a grant, unique in the installation; null without one. */
+  readonly reference: string | null
   readonly createdAtMs: number
 }
 
@@ -54,6 +56,14 @@ export function grant(balance: Balance, credits: number): Posting | null {
   const available = balance.available + credits
   if (!isCredits(available + balance.held)) return null
   return { kind: 'grant', credits, after: { available, held: balance.held } }
+}
+
+/** Whether a grant that was made is the one that a request with its reference asks for. */
+export function isSameGrant(
+  made: Pick<LedgerEntry, 'accountId' | 'credits'>,
+  { accountId, credits }: Pick<LedgerEntry, 'accountId' | 'credits'>,
+): boolean {
+  return made.accountId === accountId && made.credits === credits
 }
 
 /** Holds credits for a job that starts. Null when too few are available. */

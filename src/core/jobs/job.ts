@@ -1,6 +1,7 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../files/asset.ts'
+import type { Labels } from './labels.ts'
 
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
@@ -79,6 +80,8 @@ export interface Job {
   readonly previewKey: string | null
   /** The provider whose server made it; null before it succeeded, and for what this server made itself. */
   readonly servedBy: string | null
+  /** What its client calls it by, as the start said. */
+  readonly labels: Labels
   /** Number of the last change, growing from 1 within the job. */
   readonly sequence: number
   /** Position in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */
@@ -158,4 +161,9 @@ export type JobOutcome =
 /** The `credits` of the record: the hold while the job is active, the charge once it is terminal. */
 export function creditsShown(job: Job): number {
   return job.creditsHeld - job.creditsReleased
+}
+
+/** Whether the hold of the job is resolved: what it cost is final. */
+export function isSettled({ status }: Pick<Job, 'status'>): boolean {
+  return isTerminal(status) && status !== 'needs_review'
 }

@@ -36,6 +36,8 @@ const queuedJob = {
   deleted_at: null,
   key_id: keyId,
   key_name: keyName,
+  labels: { team: 'ads', campaign: '42' },
+  receipt: null as Example | null,
 }
 const runningJob = {
   ...queuedJob,
@@ -67,6 +69,7 @@ const succeededJob = {
     },
   ],
   finished_at: finishedAt,
+  receipt: { held: 1, charged: 1, released: 0, quote_id: quoteId, key_id: keyId } as Example,
 }
 
 const endings: Readonly<Record<string, Example>> = {
@@ -83,7 +86,17 @@ export function endedJob(status: string): typeof queuedJob {
   const released = status === 'needs_review' ? 0 : 1
   const billing = { quoted: 1, held: 1, charged: 0, released }
   const unstarted = status === 'expired' ? { started_at: null, attempts: 0, progress: 0 } : {}
-  return { ...runningJob, status, credits: 1 - released, billing, error, finished_at: finishedAt, ...unstarted }
+  const receipt = released === 0 ? null : { held: 1, charged: 0, released, quote_id: quoteId, key_id: keyId }
+  return {
+    ...runningJob,
+    status,
+    credits: 1 - released,
+    billing,
+    receipt,
+    error,
+    finished_at: finishedAt,
+    ...unstarted,
+  }
 }
 
 const sample = {
@@ -135,6 +148,7 @@ const entry = {
   created_at: finishedAt,
   key_id: keyId,
   key_name: keyName,
+  reference: null,
 }
 const noLimits = {
   per_start: null,

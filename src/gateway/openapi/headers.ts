@@ -25,6 +25,11 @@ export const headers = {
     description: '`true` if an earlier start with the same Idempotency-Key is answered with its job; absent otherwise.',
     schema: { type: 'string', enum: ['true'] },
   },
+  'Mediagen-Receipt': {
+    description: 'What a job that has ended cost, as in its record; a dictionary of RFC 9651.',
+    schema: text,
+    example: 'held=7, charged=5, released=2, quote_id="quote_AQAAAA", key_id="key_01m81n2zt7e0081c5yz0j3m1gq"',
+  },
   ETag: { description: 'Version of the file.', schema: text },
   'Last-Modified': { description: 'When the file was stored.', schema: text },
   'Content-Range': { description: 'The range of the file, as in RFC 9110.', schema: text, example: 'bytes 0-99/48213' },
@@ -50,12 +55,15 @@ const download: Readonly<Record<string, readonly Name[]>> = {
   416: ['Content-Range'],
 }
 const start: Readonly<Record<string, readonly Name[]>> = {
-  200: ['Idempotent-Replayed'],
+  200: ['Idempotent-Replayed', 'Mediagen-Receipt'],
   202: ['Idempotent-Replayed'],
 }
 const byOperation: Readonly<Record<string, typeof download>> = {
   startGeneration: start,
   run: start,
+  getJob: { 200: ['Mediagen-Receipt'] },
+  cancelJob: { 200: ['Mediagen-Receipt'] },
+  createImage: { 200: ['Mediagen-Receipt'] },
   getAsset: download,
   getSample: download,
 }

@@ -160,6 +160,11 @@ export const problemKinds = {
     http: 409,
     help: 'This Idempotency-Key already started a generation with another model, input, quote, maximum price, deadline, priority or retention. Use a new key for a new generation.',
   },
+  reference_reused: {
+    title: 'Reference reused',
+    http: 409,
+    help: 'This reference already belongs to a grant of other credits, or to another account. Nothing was granted. Repeat a grant exactly as it was, or use a new reference for a new payment.',
+  },
   job_not_in_review: {
     title: 'Job not in review',
     http: 409,

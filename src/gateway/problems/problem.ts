@@ -120,7 +120,7 @@ export function toProblem(
   status: number = problemKinds[error.code].http,
 ): object {
   const kind = problemKinds[error.code]
-  const { violations, required, available, budget, permission } = error.details
+  const { violations, required, available, topUpUrl, budget, permission } = error.details
   return {
     type: `${publicUrl}/problems/${error.code}`,
     title: kind.title,
@@ -132,6 +132,7 @@ export function toProblem(
     ...(violations && violations.length > 0 && { errors: violations }),
     ...(required !== undefined && { required }),
     ...(available !== undefined && { available }),
+    ...(topUpUrl !== undefined && { top_up_url: topUpUrl }),
     ...(budget !== undefined && { budget: toBudget(budget) }),
     ...(permission !== undefined && { permission }),
     error: toOpenaiError(error, status),
@@ -188,6 +189,7 @@ function toDetails(detail: ErrorDetail): ErrorDetails {
     }),
     ...(detail.required !== undefined && { required: Number(detail.required) }),
     ...(detail.available !== undefined && { available: Number(detail.available) }),
+    ...(detail.topUpUrl !== undefined && { topUpUrl: detail.topUpUrl }),
     ...(detail.budget && { budget: toLimitState(detail.budget) }),
     ...(detail.permission !== undefined && { permission: detail.permission }),
     ...(detail.retryAfterSeconds !== undefined && { retryAfterSeconds: detail.retryAfterSeconds }),

@@ -8,11 +8,14 @@ import {
   type StartGenerationRequest,
   type StartGenerationResponse,
 } from '../../../gen/mediagen/v1/generation_pb.ts'
+import type { Labels } from '../../core/jobs/labels.ts'
 import { patienceOf } from '../../guards/hang-ups.ts'
+import { addLabelHeaders, type LabelHeader } from '../../guards/label-headers.ts'
 import { generateBodySchema, runBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from '../headers.ts'
 import { flag, readQuery } from '../query.ts'
+import { addReceipt } from '../receipt.ts'
 import { isTerminalStatus, toRecord } from '../records.ts'
 import { jobSchema } from '../schemas.ts'
 
@@ -48,7 +51,13 @@ type Start = Omit<StartGenerationRequest, '$typeName' | 'quoteId'>
 type Send = (start: Start, options: CallOptions) => Promise<Pick<StartGenerationResponse, 'job' | 'replayed'>>
 
 /** Adds the routes. */
-export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
+export function addGenerateRoutes(
+  app: FastifyInstance,
+  core: CoreClient,
+  stopping: AbortSignal,
+  labelHeaders: readonly LabelHeader[],
+): void {
+  const deps = { stopping, labelHeaders }
   app.post<{ Body: StartBody & { quote_id: string } }>(
     '/v1/generate',
     {
@@ -67,7 +76,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
       },
     },
     (request, reply) =>
-      answerStart(request, reply, stopping, (start, options) => {
+      answerStart(request, reply, deps, (start, options) => {
         const order: StartGenerationRequest = {
           $typeName: 'mediagen.v1.StartGenerationRequest',
           ...start,
@@ -76,7 +85,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
         return core.generation.startGeneration(order, options)
       }),
   )
-  app.post<{ Body: StartBody & { max_credits: number } }>(
+  app.post<{ Body: StartBody & { max_credits: number; labels?: Labels } }>(
     '/v1/run',
     {
       config: { permission: 'generate' },
@@ -95,7 +104,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
       },
     },
     (request, reply) =>
-      answerStart(request, reply, stopping, (start, options) => {
+      answerStart(request, reply, deps, (start, options) => {
         const order: RunRequest = {
           $typeName: 'mediagen.v1.RunRequest',
           ...start,
@@ -108,9 +117,9 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
 
 /** Answers with the job: as it was started, or, if the request waits, when it has ended. */
 async function answerStart(
-  request: FastifyRequest<{ Body: StartBody }>,
+  request: FastifyRequest<{ Body: StartBody & { labels?: Labels } }>,
   reply: FastifyReply,
-  stopping: AbortSignal,
+  { stopping, labelHeaders }: { stopping: AbortSignal; labelHeaders: readonly LabelHeader[] },
   send: Send,
 ): Promise<unknown> {
   const { wait } = readQuery(request, query)
@@ -120,13 +129,14 @@ async function answerStart(
     'Cancel-After': expiresInSeconds,
     'Retain-For': retainSeconds,
     'Mediagen-Priority': priority,
+    'Mediagen-Labels': headerLabels,
   } = readHeaders(request)
+  const labels = addLabelHeaders({ ...headerLabels, ...request.body.labels }, labelHeaders, request.headers)
+  const terms = { priority, expiresInSeconds, retainSeconds, labels }
   const start = (mayWait: boolean, options: CallOptions) =>
-    send({ model, input, wait: mayWait, idempotencyKey, priority, expiresInSeconds, retainSeconds }, options).catch(
-      (error: unknown) => {
-        throw nameHeaders(error)
-      },
-    )
+    send({ model, input, wait: mayWait, idempotencyKey, ...terms }, options).catch((error: unknown) => {
+      throw nameHeaders(error)
+    })
   const { job, replayed } = await (wait
     ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
         // This server is stopping and the core is not: the core answers the same request with the record as it is.
@@ -136,7 +146,10 @@ async function answerStart(
     : start(false, forward(request)))
   if (replayed) reply.header('idempotent-replayed', 'true')
   const record = toRecord(JobSchema, job)
-  if (isTerminalStatus(job?.status)) return record
+  if (isTerminalStatus(job?.status)) {
+    addReceipt(reply, job?.receipt)
+    return record
+  }
   reply.code(202).header('location', `/v1/jobs/${job?.jobId}`).header('retry-after', String(retryAfterSeconds))
   return record
 }

@@ -11,6 +11,7 @@ import { type CoreClient, forward } from '../core-client.ts'
 import { nameStream, streamJob } from '../events.ts'
 import { toMediagenError, toProblem } from '../problems/problem.ts'
 import { oneOf, page, readQuery, text } from '../query.ts'
+import { addReceipt } from '../receipt.ts'
 import { jobStatusCodes, toListOf, toRecord } from '../records.ts'
 import { jobListSchema, jobSchema } from '../schemas.ts'
 
@@ -58,9 +59,10 @@ export function addJobRoutes(
       config: { permission: 'jobs:read' },
       schema: { operation: { id: 'getJob', summary: 'Read a job.', path, errors }, response: { 200: jobSchema } },
     },
-    async (request) => {
+    async (request, reply) => {
       readQuery(request, {})
       const { job } = await core.generation.getJob({ jobId: request.params.job_id }, forward(request))
+      addReceipt(reply, job?.receipt)
       return toRecord(JobSchema, job)
     },
   )
@@ -79,10 +81,11 @@ export function addJobRoutes(
         response: { 200: jobSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       readQuery(request, {})
       refuseFields(request.body)
       const { job } = await core.generation.cancelJob({ jobId: request.params.job_id }, forward(request))
+      addReceipt(reply, job?.receipt)
       return toRecord(JobSchema, job)
     },
   )

@@ -1,22 +1,16 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
 import { type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
-import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
-import type { LedgerEntry } from '../../core/credits/ledger.ts'
+import { adjust, grant, isCredits, isSameGrant, type LedgerEntry, type Posting } from '../../core/credits/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
-import type { Account, AdjustOutcome } from '../../core/store.ts'
+import type { Account, AdjustOutcome, GrantOutcome } from '../../core/store.ts'
 import { limitsAudit } from '../budgets.ts'
-import { accountColumns, type AccountRow, entryColumns, toAccount, toPosted } from '../rows.ts'
+import { accountColumns, type AccountRow, type AccountState, entryColumns, toAccount, toPosted } from '../rows.ts'
 import { record } from './audit.ts'
 import type { Database } from './connection.ts'
-import { lockAccounts, post } from './ledger.ts'
+import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { readPage } from './pages.ts'
 import type { Writing } from './writing.ts'
-
-const changes = {
-  grant: { act: 'credits.granted', rule: grant },
-  adjust: { act: 'credits.adjusted', rule: adjust },
-} as const satisfies Record<string, { act: Act; rule: typeof grant }>
 
 export async function createAccount(
   tx: Writing,
@@ -40,30 +34,82 @@ export async function createAccount(
   return toPosted(empty, posting ?? undefined)
 }
 
-/** Grants credits, or corrects a balance. */
-export async function changeCredits(
+export async function grantCredits(
   tx: Writing,
-  kind: keyof typeof changes,
   accountId: string,
   credits: number,
   note: string | null,
   by: Actor = systemActor,
-): Promise<AdjustOutcome> {
-  if (kind === 'grant' && (!isCredits(credits) || credits === 0))
-    throw new RangeError('credits of a grant must be a whole number from 1')
-  if (!Number.isSafeInteger(credits) || credits === 0)
-    throw new RangeError('credits of an adjustment must be a whole number other than 0')
-  const { act, rule } = changes[kind]
+  reference: string | null = null,
+): Promise<GrantOutcome> {
+  if (!isCredits(credits) || credits === 0) throw new RangeError('credits of a grant must be a whole number from 1')
   const accounts = await lockAccounts(tx, 'account_id = :accountId', { accountId })
   const account = accounts.get(accountId)
   if (account === undefined) return { outcome: 'no_account' }
-  const posting = rule(account, credits)
+  const number = account.entryCount + 1
+  const repeat = async (): Promise<GrantOutcome | null> => {
+    const made = await tx.row<LedgerEntry>(
+      `SELECT ${entryColumns} FROM ledger_entries
+       WHERE (account_id, number) = (SELECT account_id, number FROM grant_references WHERE reference = :reference)`,
+      { reference },
+    )
+    if (made === undefined) return null
+    if (!isSameGrant(made, { accountId, credits })) return { outcome: 'reference_reused', entry: made }
+    return { outcome: 'done', account: toPosted(account), entry: made, replayed: true }
+  }
+  const repeated = reference === null ? null : await repeat()
+  if (repeated !== null) return repeated
+  const posting = grant(account, credits)
   if (posting === null) return { outcome: 'out_of_range', available: account.available }
-  post(tx, accounts, await tx.nowMs(), [{ accountId, jobNumber: null, note, postings: [posting] }])
-  const { available, held } = account
-  const after = { ...posting.after, credits, note }
-  await record(tx, { act, subject: accountId, accountId, before: { available, held }, after }, by)
+  if (reference !== null) {
+    // Waits for a grant to another account with this reference that is not committed yet.
+    const taken = await tx.rows(
+      `INSERT INTO grant_references (reference, account_id, number) VALUES (:reference, :accountId, :number)
+       ON CONFLICT (reference) DO NOTHING RETURNING number`,
+      { reference, accountId, number },
+    )
+    if (taken.length === 0) return (await repeat()) as GrantOutcome
+  }
+  await writeChange(tx, 'credits.granted', accounts, account, posting, { note, reference }, by)
+  const entry = await tx.row<LedgerEntry>(
+    `SELECT ${entryColumns} FROM ledger_entries WHERE account_id = :accountId AND number = :number`,
+    { accountId, number },
+  )
+  return { outcome: 'done', account: toPosted(account, posting), entry: entry as LedgerEntry, replayed: false }
+}
+
+/** Corrects a balance. */
+export async function adjustCredits(
+  tx: Writing,
+  accountId: string,
+  credits: number,
+  note: string,
+  by: Actor = systemActor,
+): Promise<AdjustOutcome> {
+  if (!Number.isSafeInteger(credits) || credits === 0)
+    throw new RangeError('credits of an adjustment must be a whole number other than 0')
+  const accounts = await lockAccounts(tx, 'account_id = :accountId', { accountId })
+  const account = accounts.get(accountId)
+  if (account === undefined) return { outcome: 'no_account' }
+  const posting = adjust(account, credits)
+  if (posting === null) return { outcome: 'out_of_range', available: account.available }
+  await writeChange(tx, 'credits.adjusted', accounts, account, posting, { note, reference: null }, by)
   return { outcome: 'done', account: toPosted(account, posting) }
+}
+
+/** Writes the entry of a grant or a correction, and its record in the audit. */
+async function writeChange(
+  tx: Writing,
+  act: Act,
+  accounts: LockedAccounts,
+  { accountId, available, held }: AccountState,
+  posting: Posting,
+  { note, reference }: Pick<LedgerEntry, 'note' | 'reference'>,
+  by: Actor,
+): Promise<void> {
+  post(tx, accounts, await tx.nowMs(), [{ accountId, jobNumber: null, note, postings: [posting] }])
+  const after = { ...posting.after, credits: posting.credits, note, ...(reference !== null && { reference }) }
+  await record(tx, { act, subject: accountId, accountId, before: { available, held }, after }, by)
 }
 
 export async function changeAccountLimits(

@@ -12,7 +12,7 @@ import { createReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
 import { verifyLedger } from '../verify.ts'
-import { changeAccountLimits, changeCredits, createAccount, createAccountReads } from './accounts.ts'
+import { adjustCredits, changeAccountLimits, createAccount, createAccountReads, grantCredits } from './accounts.ts'
 import { createAuditReads, record } from './audit.ts'
 import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
 import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './claims.ts'
@@ -109,8 +109,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
     getAccount: reads.getAccount,
     listAccounts: (page) => list(null, () => reads.listAccounts(page)),
-    grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
-    adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
+    grantCredits: (...args) => operate((tx) => grantCredits(tx, ...args)),
+    adjustCredits: (...args) => operate((tx) => adjustCredits(tx, ...args)),
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
 

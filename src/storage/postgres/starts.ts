@@ -2,6 +2,7 @@
 // transaction: one round trip loads what they need, another one writes and commits.
 import { lastQueuePosition } from '../../core/jobs/fair-queue.ts'
 import type { Job } from '../../core/jobs/job.ts'
+import { toLabelsText } from '../../core/jobs/labels.ts'
 import { decideStart, type StartWrites } from '../../core/jobs/start.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { toStartedJob, toStartTexts } from '../job-rows.ts'
@@ -126,14 +127,14 @@ function write(
   const of = <Value>(read: (one: Started) => Value): Value[] => made.map(read)
   tx.send(
     `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price, day)
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels)
      SELECT number, job_id, account_id, ordinal, 'queued', model, quote_id, idempotency_key, request_digest, credits, :nowMs::bigint, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price, day
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels
      FROM unnest(:numbers::bigint[], :jobIds::text[], :accountIds::text[], :ordinals::bigint[], :models::text[], :quoteIds::text[], :keys::text[], :digests::bytea[],
        :credits::bigint[], :priorities::bigint[], :fairs::float8[], :attempts::bigint[], :deadlines::bigint[], :retains::bigint[],
-       :keyIds::text[], :prices::text[], :days::text[])
+       :keyIds::text[], :prices::text[], :days::text[], :labels::text[])
        AS u (number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits, priority, fair, max_attempts, deadline_at,
-         retain_ms, key_id, usage_price, day)`,
+         retain_ms, key_id, usage_price, day, labels)`,
     {
       nowMs,
       numbers: of(({ number }) => number),
@@ -153,6 +154,7 @@ function write(
       keyIds: of(({ command }) => command.keyId),
       days: of(({ writes }) => writes.day),
       prices: of(({ command }) => toStartTexts(command).usagePrice),
+      labels: of(({ command }) => toLabelsText(command.labels)),
     },
   )
   tx.send(

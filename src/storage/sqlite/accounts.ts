@@ -1,15 +1,16 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
 import { type Limits, parseLimits, toLimitsText } from '../../core/accounts/limits.ts'
-import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
+import { adjust, grant, isCredits, isSameGrant, type LedgerEntry } from '../../core/credits/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
-import type { Account, AdjustOutcome } from '../../core/store.ts'
+import type { Account, AdjustOutcome, GrantOutcome } from '../../core/store.ts'
 import { limitsAudit } from '../budgets.ts'
 import {
   accountColumns,
   type AccountRow,
   type AccountState,
   accountStateColumns,
+  entryColumns,
   toAccount,
   toPosted,
 } from '../rows.ts'
@@ -40,12 +41,24 @@ export function createAccountCommands(writing: Writing) {
     adjust: { act: 'credits.adjusted', rule: adjust },
   } as const satisfies Record<string, { act: Act; rule: typeof grant }>
 
+  const findEntry = db.prepare<[string, number], LedgerEntry>(
+    `SELECT ${entryColumns} FROM ledger_entries WHERE account_id = ? AND number = ?`,
+  )
+  const findGrant = db.prepare<[string], LedgerEntry>(
+    `SELECT ${entryColumns} FROM ledger_entries
+     WHERE (account_id, number) = (SELECT account_id, number FROM grant_references WHERE reference = ?)`,
+  )
+  const insertReference = db.prepare<[string, string, number]>(
+    'INSERT INTO grant_references (reference, account_id, number) VALUES (?, ?, ?)',
+  )
+
   function change(
     kind: keyof typeof changes,
     accountId: string,
     credits: number,
     note: string | null,
     by: Actor,
+    reference: string | null = null,
   ): AdjustOutcome {
     const { act, rule } = changes[kind]
     const account = findAccount(accountId)
@@ -54,7 +67,7 @@ export function createAccountCommands(writing: Writing) {
     if (posting === null) return { outcome: 'out_of_range', available: account.available }
     post(account, [posting], null, note)
     const { available, held } = account
-    const after = { ...posting.after, credits, note }
+    const after = { ...posting.after, credits, note, ...(reference !== null && { reference }) }
     record({ act, subject: accountId, accountId, before: { available, held }, after }, by)
     return { outcome: 'done', account: toPosted(account, posting) }
   }
@@ -91,9 +104,25 @@ export function createAccountCommands(writing: Writing) {
       return toPosted({ ...account, limits })
     },
 
-    grantCredits(accountId: string, credits: number, note: string | null, by: Actor = systemActor): AdjustOutcome {
+    grantCredits(
+      accountId: string,
+      credits: number,
+      note: string | null,
+      by: Actor = systemActor,
+      reference: string | null = null,
+    ): GrantOutcome {
       if (!isCredits(credits) || credits === 0) throw new RangeError('credits of a grant must be a whole number from 1')
-      return change('grant', accountId, credits, note, by)
+      const account = findAccount(accountId)
+      const made = account && reference !== null && findGrant.get(reference)
+      if (made) {
+        if (!isSameGrant(made, { accountId, credits })) return { outcome: 'reference_reused', entry: made }
+        return { outcome: 'done', account: toPosted(account), entry: made, replayed: true }
+      }
+      const changed = change('grant', accountId, credits, note, by, reference)
+      if (changed.outcome !== 'done') return changed
+      const number = (account?.entryCount ?? 0) + 1
+      if (reference !== null) insertReference.run(reference, accountId, number)
+      return { ...changed, entry: findEntry.get(accountId, number) as LedgerEntry, replayed: false }
     },
 
     adjustCredits(accountId: string, credits: number, note: string, by: Actor = systemActor): AdjustOutcome {

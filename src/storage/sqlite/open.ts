@@ -86,7 +86,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
-    grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
+    grantCredits: (...args) => operate('grantCredits', ...args),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
     verifyLedger: () => long.read('verifyLedger'),
 

@@ -15,7 +15,7 @@ import { createRowInsert, type Value } from './row-insert.ts'
 import type { Writing } from './writing.ts'
 
 /** A start in the form that crosses threads. */
-export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usagePrice' | 'input'> {
+export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usagePrice' | 'input' | 'labels'> {
   /** Hexadecimal: a Buffer may be a view of a large pool, all of which would be cloned. */
   readonly requestDigest: string
   /** JSON. */
@@ -24,6 +24,8 @@ export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usag
   readonly input: string
   /** JSON of the input without its large values; null if it has none. */
   readonly brief: string | null
+  /** JSON; null for none. */
+  readonly labels: string | null
 }
 
 /** Packs a start for the writer thread. */
@@ -69,7 +71,7 @@ interface Unwritten {
 }
 
 const insertedColumns = `number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price, day`
+  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels`
 
 export function createStartCommands(writing: Writing) {
   const { db, nowMs, ids, changed } = writing
@@ -106,7 +108,7 @@ export function createStartCommands(writing: Writing) {
     rows: Unwritten,
   ): StartAnswer {
     const { timeZone, accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
-    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief } = request
+    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief, labels } = request
     const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
@@ -122,7 +124,7 @@ export function createStartCommands(writing: Writing) {
     const jobId = ids.next('job')
     const ordinal = account.jobCount + 1
     rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
-    rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day)
+    rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day, labels)
     rows.inputs.push(number, brief, input)
     rows.entries.push(...ledger.toRows(account, postings, number, null))
     // What the next start sees.
