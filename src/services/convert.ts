@@ -163,6 +163,8 @@ export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof Entr
     ...(entry.keyName !== null && { keyName: entry.keyName }),
     ...(entry.note !== null && { note: entry.note }),
     createdAt: timestampFromMs(entry.createdAtMs),
+    ...(entry.hash !== null && { hash: entry.hash }),
+    ...(entry.previousHash !== null && { previousHash: entry.previousHash }),
   }
 }
 

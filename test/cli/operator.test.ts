@@ -91,10 +91,17 @@ test('credits are granted and adjusted, and the ledger is verified', async () =>
   expect(
     (await line.json(['credits', 'adjust', '--account', account_id, '--credits=-4', '--note', 'mistake'])).available,
   ).toBe(6)
-  expect(await line.json(['ledger', 'verify'])).toEqual({ ok: true, accounts: 1, entries: 2, jobs: 0, problems: [] })
+  expect(await line.json(['ledger', 'verify'])).toEqual({
+    ok: true,
+    accounts: 1,
+    entries: 2,
+    jobs: 0,
+    root: expect.stringMatching(/^[0-9a-f]{64}$/),
+    problems: [],
+  })
   const words = await line.run(['ledger', 'verify'])
   expect(words).toMatchObject({ status: 0, stderr: '' })
-  expect(words.stdout).toBe('The ledger is in order: checked 1 account, 2 entries, 0 jobs.\n')
+  expect(words.stdout).toMatch(/^The ledger is in order: checked 1 account, 2 entries, 0 jobs\.\nroot [0-9a-f]{64}\n$/)
 })
 
 test('the quote key is rotated', async () => {

@@ -42,6 +42,8 @@ test('an entry is exactly what the ledger wrote', async () => {
         created_at: time,
         key_id: null,
         key_name: null,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        previous_hash: null,
       },
     ],
     total: 1,

@@ -56,6 +56,7 @@ const entry = (fields: {
   held?: string
   number?: string
   account?: string
+  hash?: string
 }) => {
   const {
     kind,
@@ -65,10 +66,11 @@ const entry = (fields: {
     held = 'held',
     number = 'entry_count + 1',
     account: owner = '{account}',
+    hash = "printf('%064d', 0)",
   } = fields
   const jobNumber = job === undefined ? 'NULL' : `(SELECT number FROM jobs WHERE job_id = ${job})`
-  return `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
-    SELECT account_id, ${number}, 'entry_x', '${kind}', ${jobNumber}, ${credits}, ${available}, ${held}, 0 FROM accounts WHERE account_id = ${owner};`
+  return `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at, hash)
+    SELECT account_id, ${number}, 'entry_x', '${kind}', ${jobNumber}, ${credits}, ${available}, ${held}, 0, ${hash} FROM accounts WHERE account_id = ${owner};`
 }
 const insertJob = (fields: Record<string, string> = {}) => {
   const row = {
@@ -138,6 +140,11 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
       'only by the next entry',
     ],
     [
+      'another last hash',
+      "UPDATE accounts SET ledger_head = printf('%064d', 0) WHERE account_id = {account}",
+      'only by the next entry',
+    ],
+    [
       'an account that begins with credits',
       "INSERT INTO accounts (account_id, name, available, created_at) VALUES ('acct_x', 'x', 5, 0)",
       'new account is empty',
@@ -166,6 +173,12 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['fewer queued jobs than none', 'UPDATE accounts SET queued_jobs = -1 WHERE account_id = {account}', 'CHECK'],
   ],
   entries: [
+    [
+      'an entry without a hash',
+      entry({ kind: 'grant', credits: '5', available: 'available + 5', hash: 'NULL' }),
+      'which has a hash',
+    ],
+    ['a hash that is none', entry({ kind: 'grant', credits: '5', available: 'available + 5', hash: "'0'" }), 'CHECK'],
     [
       'a grant that does not add up',
       entry({ kind: 'grant', credits: '5', available: 'available + 6' }),

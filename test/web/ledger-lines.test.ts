@@ -20,6 +20,8 @@ const entry = (
   created_at: '2026-11-22T10:00:00.000Z',
   key_id: null,
   key_name: null,
+  hash: null,
+  previous_hash: null,
 })
 
 test('a generation is one line with what it took in the end', () => {

@@ -500,6 +500,14 @@ export interface Entry {
    * What its owner calls it.
    */
   key_name: string | null
+  /**
+   * SHA-256 over this entry and `previous_hash`; null for entries that were written before entries had hashes.
+   */
+  hash: string | null
+  /**
+   * The hash of the entry before it; null for the first one that has a hash.
+   */
+  previous_hash: string | null
 }
 /**
  * A page of ledger entries, newest first.

@@ -37,6 +37,10 @@ export interface LedgerEntry {
   readonly heldAfter: number
   readonly note: string | null
   readonly createdAtMs: number
+  /** SHA-256 over this entry and `previousHash`, in hexadecimal; null for an entry that was written before there were chains. */
+  readonly hash: string | null
+  /** The hash of the entry before it; null without one. */
+  readonly previousHash: string | null
 }
 
 /** Whether `value` is a whole number of credits, 0 … 2^53 − 1. */

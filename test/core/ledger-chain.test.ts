@@ -1,0 +1,37 @@
+// The hash of an entry is over the lines that docs/check-your-ledger.md names, and the root over a line for each account. The expected
+// values are those of sha256sum.
+import { expect, test } from 'vitest'
+import { type ChainedEntry, createLedgerRoot, hashEntry } from '../../src/core/credits/ledger-chain.ts'
+
+const entry: ChainedEntry = {
+  accountId: 'acct_a',
+  entryId: 'entry_b',
+  kind: 'adjust',
+  jobId: null,
+  credits: -7,
+  availableAfter: 3,
+  heldAfter: 4,
+  note: 'ein Vermerk\n写',
+  createdAtMs: 1_795_815_244_007,
+}
+
+test('P291: a hash is over the lines of the entry and the hash before it', () => {
+  expect(hashEntry('ab'.repeat(32), entry)).toBe('83522db124f4ddecde727f3d7f713e0a5feb082d9df81ad3ad39d1bcc4da4502')
+  expect(hashEntry(null, { ...entry, kind: 'hold', credits: 7, jobId: 'job_c', note: null })).toBe(
+    '8d4eaeb63fbef5865ba407ed4e5a283b2ab14e072d1adbe0e2093acda942e0cf',
+  )
+})
+
+test('a missing note is not an empty one', () => {
+  expect(hashEntry(null, { ...entry, note: '' })).not.toBe(hashEntry(null, { ...entry, note: null }))
+})
+
+test('P293: the root is over a line for each account', () => {
+  const root = createLedgerRoot()
+  root.add('acct_a', 'ab'.repeat(32))
+  root.add('acct_b', null)
+  expect(root.digest()).toEqual({
+    root: '0a9e03f716fa233b0f4cd5bd9147bed9a98b3462e655067ce7b897c13153782e',
+    accounts: 2,
+  })
+})
