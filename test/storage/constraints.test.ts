@@ -72,6 +72,7 @@ const entry = (fields: {
   return `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at, hash)
     SELECT account_id, ${number}, 'entry_x', '${kind}', ${jobNumber}, ${credits}, ${available}, ${held}, 0, ${hash} FROM accounts WHERE account_id = ${owner};`
 }
+const grant5 = (hash: string) => entry({ kind: 'grant', credits: '5', available: 'available + 5', hash })
 const insertJob = (fields: Record<string, string> = {}) => {
   const row = {
     job_id: "'job_new'",
@@ -173,12 +174,8 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['fewer queued jobs than none', 'UPDATE accounts SET queued_jobs = -1 WHERE account_id = {account}', 'CHECK'],
   ],
   entries: [
-    [
-      'an entry without a hash',
-      entry({ kind: 'grant', credits: '5', available: 'available + 5', hash: 'NULL' }),
-      'which has a hash',
-    ],
-    ['a hash that is none', entry({ kind: 'grant', credits: '5', available: 'available + 5', hash: "'0'" }), 'CHECK'],
+    ['an entry without a hash', grant5('NULL'), 'which has a hash'],
+    ['a hash that is none', grant5("'0'"), 'CHECK'],
     [
       'a grant that does not add up',
       entry({ kind: 'grant', credits: '5', available: 'available + 6' }),
