@@ -140,11 +140,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
       'UPDATE accounts SET entry_count = entry_count - 1 WHERE account_id = {account}',
       'only by the next entry',
     ],
-    [
-      'another last hash',
-      "UPDATE accounts SET ledger_head = printf('%064d', 0) WHERE account_id = {account}",
-      'only by the next entry',
-    ],
+    ['another last hash', 'UPDATE accounts SET ledger_head = NULL WHERE account_id = {account}', 'by the next entry'],
     [
       'an account that begins with credits',
       "INSERT INTO accounts (account_id, name, available, created_at) VALUES ('acct_x', 'x', 5, 0)",
