@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ['UPDATE ledger_entries SET credits = 5', 'append-only'],
     ['DELETE FROM ledger_entries', 'append-only'],
     [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 6, a.held"), 'does not follow'],
-    [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 5, a.held", 'NULL'), 'has a hash'],
+    [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 5, a.held", 'NULL'), 'an entry has a hash'],
     [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 5, a.held", "'0'"), 'check constraint'],
     ["UPDATE accounts SET ledger_head = repeat('0', 64)", 'only by the next entry'],
     [entry("a.entry_count + 2, 'x', 'grant', NULL, 5, a.available + 5, a.held"), 'does not follow'],

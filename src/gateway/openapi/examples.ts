@@ -135,7 +135,7 @@ const entry = {
   created_at: finishedAt,
   key_id: keyId,
   key_name: keyName,
-  hash: '8c1f0f3f6f2f3a1f0b9d1b8a6f5e4d3c2b1a09f8e7d6c5b4a3928170f6e5d4c3',
+  hash: '82d93845d56a5b046b1aae2b64a773ade56b06c48cc7bf497f6a30b14ac27fc0',
   previous_hash: '1d2c3b4a59687786950a4b3c2d1e0f9f8e7d6c5b4a39281706f5e4d3c2b1a091',
 }
 const noLimits = {

@@ -7,7 +7,6 @@ ALTER TABLE ledger_entries ADD COLUMN hash TEXT COLLATE "C" CHECK (length(hash) 
 ALTER TABLE accounts ADD COLUMN ledger_head TEXT COLLATE "C"
   CHECK (ledger_head IS NULL OR (length(ledger_head) = 64 AND entry_count > 0));
 
--- An entry without a hash moves no balance, since null equals nothing.
 CREATE OR REPLACE FUNCTION accounts_follow_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.entry_count <= OLD.entry_count OR NOT EXISTS (
@@ -25,6 +24,9 @@ EXECUTE FUNCTION accounts_follow_ledger();
 
 CREATE OR REPLACE FUNCTION ledger_entries_move_balance() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
+  IF EXISTS (SELECT 1 FROM added WHERE hash IS NULL) THEN
+    RAISE EXCEPTION 'ledger_entries: an entry has a hash' USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
   IF EXISTS (
     SELECT 1 FROM added AS e WHERE e.job_number IS NOT NULL AND e.credits IS DISTINCT FROM (
       SELECT CASE e.kind WHEN 'hold' THEN j.credits_held WHEN 'charge' THEN j.credits_charged ELSE j.credits_released END

@@ -6,7 +6,7 @@ ALTER TABLE ledger_entries ADD COLUMN hash TEXT CHECK (length(hash) = 64);
 -- The hash of the last entry; null as long as that has none.
 ALTER TABLE accounts ADD COLUMN ledger_head TEXT CHECK (ledger_head IS NULL OR (length(ledger_head) = 64 AND entry_count > 0));
 
--- An entry without a hash moves no balance, since null equals nothing.
+-- So an entry without a hash is refused, too, since null equals nothing.
 DROP TRIGGER accounts_follow_ledger;
 CREATE TRIGGER accounts_follow_ledger BEFORE UPDATE OF available, held, entry_count, ledger_head ON accounts
 BEGIN
