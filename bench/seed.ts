@@ -34,8 +34,10 @@ const steps = [
    SELECT :account, :entries + :count + number, printf('entry_%026d', :count + number), 'charge', number, :credits,
      :available - :count * :credits, (:count - number) * :credits, :now
    FROM jobs WHERE number <= :succeeded ORDER BY number`,
+  // SQL has no SHA-256: the chain of the account begins after these entries.
+  'UPDATE ledger_entries SET hash = NULL WHERE account_id = :account',
   `UPDATE accounts SET available = :available - :count * :credits, held = (:count - :succeeded) * :credits,
-     entry_count = :entries + :count + :succeeded, job_count = :count, queued_jobs = :count - :succeeded
+     ledger_head = NULL, entry_count = :entries + :count + :succeeded, job_count = :count, queued_jobs = :count - :succeeded
    WHERE account_id = :account`,
 ]
 

@@ -23,6 +23,7 @@ import { createGrace } from './doors/grace.ts'
 import { tryPorts } from './doors/ports.ts'
 import { openFiles, tryBucket } from './files.ts'
 import { createEngines, createSampleFiles, openCatalog } from './models.ts'
+import { startLedgerRootLog } from './observe/ledger-root.ts'
 import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
@@ -138,6 +139,8 @@ export async function startCore(
     log,
   })
   closing.defer(() => retention.stop())
+  const rootLog = startLedgerRootLog({ store, log })
+  closing.defer(() => rootLog.stop())
 
   if (config.roles.has('worker')) {
     const { refused: folder } = layOut(config.dataDir)

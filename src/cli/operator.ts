@@ -162,19 +162,22 @@ function addMoneyCommands(program: Command): void {
     .command('ledger')
     .description('Every change of every balance')
     .command('verify')
-    .description('Check that every credit of every account is accounted for; exit status 1 if not')
+    .description(
+      'Check that every credit of every account is accounted for and that no entry was changed; exit status 1 if not. Prints the root: a hash over the last entries of all accounts',
+    )
     .option('--repair-plan', 'print how each problem could be repaired; nothing is changed')
     .action(
       withAdmin(async (admin, { json, repairPlan }: { json?: boolean; repairPlan?: boolean }) => {
-        const { accounts, entries, jobs, problems, repairs } = await admin.verifyLedger({})
+        const { accounts, entries, jobs, problems, repairs, root } = await admin.verifyLedger({})
         const plan = problems.map((problem, index) => ({ problem, repair: repairs[index] ?? '' }))
         if (problems.length > 0) process.exitCode = 1
         const counts = { accounts: Number(accounts), entries: Number(entries), jobs: Number(jobs) }
-        if (json) return { ok: problems.length === 0, ...counts, problems, ...(repairPlan && { repair_plan: plan }) }
+        if (json)
+          return { ok: problems.length === 0, ...counts, root, problems, ...(repairPlan && { repair_plan: plan }) }
         const verdict = problems.length === 0 ? 'The ledger is in order' : 'The ledger is wrong'
         const checked = Object.entries(counts).map(([name, count]) => `${count} ${count === 1 ? singular(name) : name}`)
         const lines = repairPlan ? [] : problems.map((problem) => `  ${escapeHidden(problem)}\n`)
-        say(`${verdict}: checked ${checked.join(', ')}.\n${lines.join('')}`)
+        say(`${verdict}: checked ${checked.join(', ')}.\nroot ${root}\n${lines.join('')}`)
         return repairPlan ? plan : undefined
       }),
     )

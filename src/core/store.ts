@@ -7,6 +7,7 @@ import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
 import type { Budget, Limits, LimitState } from './accounts/limits.ts'
 import type { RateStore } from './accounts/rate.ts'
 import type { WebhookStore } from './accounts/webhook.ts'
+import type { LedgerRoot } from './credits/ledger-chain.ts'
 import type { Balance, LedgerEntry } from './credits/ledger.ts'
 import type { UploadStore } from './files/upload.ts'
 import type { Backlog } from './jobs/backlog.ts'
@@ -197,6 +198,8 @@ export interface LedgerReport {
   readonly accounts: number
   readonly entries: number
   readonly jobs: number
+  /** Over the last entries of all accounts (ledger-chain.ts). */
+  readonly root: string
   /** Every violated invariant, as a sentence. */
   readonly problems: readonly string[]
   /** How an operator can repair each problem, in the same order. */
@@ -222,6 +225,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   adjustCredits(accountId: string, credits: number, note: string, by?: Actor): Promise<AdjustOutcome>
   listEntries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
   verifyLedger(): Promise<LedgerReport>
+  /** Reads one row for each account. */
+  readLedgerRoot(): Promise<LedgerRoot>
 
   /** Null when there is no such account, or the key that makes it is revoked. */
   createKey(key: NewKey, by?: Actor): Promise<ApiKey | null>

@@ -221,6 +221,15 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
   key_id: { ...nullableString, description: 'The key that started the job; null for grants and adjustments.' },
   key_name: { ...nullableString, description: 'What its owner calls it.' },
   reference: { ...nullableString, description: 'The reference of the payment that a grant is for.' },
+  hash: {
+    ...nullableString,
+    description:
+      'SHA-256 over this entry and `previous_hash`; null for entries that were written before entries had hashes.',
+  },
+  previous_hash: {
+    ...nullableString,
+    description: 'The hash of the entry before it; null for the first one that has a hash.',
+  },
 })
 
 export const accountSchema = record('Account', 'The account of the calling key.', {

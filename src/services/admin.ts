@@ -142,6 +142,7 @@ export function createAdminService({
         jobs: BigInt(report.jobs),
         problems: [...report.problems],
         repairs: [...report.repairs],
+        root: report.root,
       }
     },
   }

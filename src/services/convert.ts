@@ -164,6 +164,8 @@ export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof Entr
     ...(entry.note !== null && { note: entry.note }),
     ...(entry.reference !== null && { reference: entry.reference }),
     createdAt: timestampFromMs(entry.createdAtMs),
+    ...(entry.hash !== null && { hash: entry.hash }),
+    ...(entry.previousHash !== null && { previousHash: entry.previousHash }),
   }
 }
 

@@ -24,9 +24,12 @@ export interface AccountState extends AccountRow {
   readonly entryCount: number
   readonly jobCount: number
   readonly queuedJobs: number
+  /** The hash of its last entry. */
+  readonly ledgerHead: string | null
 }
 
-export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs`
+export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs,
+  ledger_head AS ledgerHead`
 
 /** The account after a posting. */
 export function toPosted(state: AccountState, posting?: Posting): Account {
@@ -40,7 +43,9 @@ const ofJob = (column: string): string =>
     (SELECT ${column} FROM forgotten_jobs AS f WHERE f.number = ledger_entries.job_number))`
 
 export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-  note, created_at AS createdAtMs, CASE WHEN kind = 'grant' THEN (
+  note, created_at AS createdAtMs, hash,
+  (SELECT p.hash FROM ledger_entries AS p WHERE p.account_id = ledger_entries.account_id AND p.number = ledger_entries.number - 1) AS previousHash,
+  CASE WHEN kind = 'grant' THEN (
     SELECT reference FROM grant_references AS g WHERE g.account_id = ledger_entries.account_id AND g.number = ledger_entries.number
   ) END AS reference, ${ofJob('job_id')} AS jobId, ${ofJob('key_id')} AS keyId,
   (SELECT name FROM api_keys AS k WHERE k.key_id = ${ofJob('key_id')}) AS keyName`

@@ -1,5 +1,6 @@
 // What the check of the ledger loads, page by page. The rules are in core/credits/ledger-check.ts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createLedgerRoot, type LedgerRoot } from '../core/credits/ledger-chain.ts'
 import {
   type AccountFacts,
   createLedgerCheck,
@@ -21,6 +22,7 @@ const accountsSql = `
     a.forgotten_up_to AS forgottenUpTo, a.queued_jobs AS queuedJobs,
     (SELECT coalesce(max(number), 0) FROM ledger_entries WHERE account_id = a.account_id) AS lastEntry,
     coalesce(e.available_after, 0) AS lastAvailable, coalesce(e.held_after, 0) AS lastHeld,
+    a.ledger_head AS ledgerHead, e.hash AS lastHash,
     (SELECT count(*) FROM jobs WHERE account_id = a.account_id) AS jobs,
     (SELECT count(DISTINCT ordinal) FROM jobs WHERE account_id = a.account_id AND ordinal > a.forgotten_up_to AND ordinal <= a.job_count) AS ordinals,
     (SELECT count(*) FROM jobs WHERE account_id = a.account_id AND status = 'queued' AND status <> 'succeeded') AS queued,
@@ -30,10 +32,15 @@ const accountsSql = `
   WHERE a.account_id > :after ORDER BY a.account_id LIMIT :limit`
 
 const entriesSql = `
-  SELECT e.account_id AS accountId, e.number, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter,
+  SELECT e.account_id AS accountId, e.number, e.entry_id AS entryId, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter,
+    r.reference, e.note, e.created_at AS createdAtMs, e.hash, coalesce(j.job_id, f.job_id) AS jobId,
     coalesce(j.account_id, CASE WHEN f.number IS NOT NULL THEN e.account_id END) AS jobOwner
   FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number LEFT JOIN forgotten_jobs AS f ON f.number = e.job_number
+    LEFT JOIN grant_references AS r ON r.account_id = e.account_id AND r.number = e.number
   WHERE (e.account_id, e.number) > (:accountId, :number) ORDER BY e.account_id, e.number LIMIT :limit`
+
+const headsSql =
+  'SELECT account_id AS accountId, ledger_head AS ledgerHead FROM accounts WHERE account_id > :after ORDER BY account_id LIMIT :limit'
 
 const flag = (condition: string, name: string): string => `CASE WHEN ${condition} THEN 1 ELSE 0 END AS ${name}`
 const sumOf = (kind: string, name: string): string =>
@@ -97,6 +104,15 @@ export async function verifyLedger(read: ReadRows): Promise<LedgerReport> {
     read<SpendingFacts>(spendingSql, { after: last?.owner ?? '', limit })
   await eachRow(pageSize, spending, check.spending)
   return check.report()
+}
+
+/** Reads the root of the ledger, while the server works: each account as it is at one instant. */
+export async function readLedgerRoot(read: ReadRows): Promise<LedgerRoot> {
+  type Head = Pick<AccountFacts, 'accountId' | 'ledgerHead'>
+  const root = createLedgerRoot()
+  const heads = (last: Head | undefined, limit: number) => read<Head>(headsSql, { after: last?.accountId ?? '', limit })
+  await eachRow(pageSize, heads, ({ accountId, ledgerHead }) => root.add(accountId, ledgerHead))
+  return root.digest()
 }
 
 async function eachRow<Row>(

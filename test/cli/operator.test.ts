@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
-import { isPostgres } from '../test-store.ts'
+import { isPostgres, tamper } from '../test-store.ts'
 import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 const largest = 2 ** 53 - 1
@@ -91,10 +91,27 @@ test('credits are granted and adjusted, and the ledger is verified', async () =>
   expect(
     (await line.json(['credits', 'adjust', '--account', account_id, '--credits=-4', '--note', 'mistake'])).available,
   ).toBe(6)
-  expect(await line.json(['ledger', 'verify'])).toEqual({ ok: true, accounts: 1, entries: 2, jobs: 0, problems: [] })
+  expect(await line.json(['ledger', 'verify'])).toEqual({
+    ok: true,
+    accounts: 1,
+    entries: 2,
+    jobs: 0,
+    root: expect.stringMatching(/^[0-9a-f]{64}$/),
+    problems: [],
+  })
   const words = await line.run(['ledger', 'verify'])
   expect(words).toMatchObject({ status: 0, stderr: '' })
-  expect(words.stdout).toBe('The ledger is in order: checked 1 account, 2 entries, 0 jobs.\n')
+  expect(words.stdout).toMatch(/^The ledger is in order: checked 1 account, 2 entries, 0 jobs\.\nroot [0-9a-f]{64}\n$/)
+})
+
+test('P292: `ledger verify` of a ledger that was changed past the server ends with 1, and names the entry', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', '5'])
+  await tamper(line.dataDir, 'UPDATE ledger_entries SET created_at = created_at + 1')
+  const { status, stdout } = await line.run(['ledger', 'verify'])
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/^The ledger is wrong: .*\nroot [0-9a-f]{64}\n/)
+  expect(stdout).toContain(`account ${account_id}, entry 1 (entry_`)
 })
 
 test('a grant with a reference is made once, and says so', async () => {

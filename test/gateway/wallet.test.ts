@@ -43,6 +43,8 @@ test('an entry is exactly what the ledger wrote', async () => {
         key_id: null,
         key_name: null,
         reference: null,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        previous_hash: null,
       },
     ],
     total: 1,

@@ -9,7 +9,7 @@ import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
 import { toClaimedJob } from '../../src/storage/sqlite/open.ts'
 import { type StartAnswer, toStartRequest } from '../../src/storage/sqlite/starts.ts'
 import { sweepSteps } from '../../src/storage/sqlite/sweeps.ts'
-import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
+import { createLedgerChecks } from '../../src/storage/sqlite/verify.ts'
 import type { Submission, World } from './world.ts'
 
 const emptyFile = (() => {
@@ -40,7 +40,7 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
     return {
       commands,
       runBatch: createBatchRunner(db),
-      verify: createLedgerVerifier(db),
+      verify: createLedgerChecks(db).verifyLedger,
       select: rememberStatements(db),
       countChanges: db.prepare('SELECT total_changes()').pluck(),
     }

@@ -56,6 +56,7 @@ const entry = (fields: {
   held?: string
   number?: string
   account?: string
+  hash?: string
 }) => {
   const {
     kind,
@@ -65,11 +66,13 @@ const entry = (fields: {
     held = 'held',
     number = 'entry_count + 1',
     account: owner = '{account}',
+    hash = "printf('%064d', 0)",
   } = fields
   const jobNumber = job === undefined ? 'NULL' : `(SELECT number FROM jobs WHERE job_id = ${job})`
-  return `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
-    SELECT account_id, ${number}, 'entry_x', '${kind}', ${jobNumber}, ${credits}, ${available}, ${held}, 0 FROM accounts WHERE account_id = ${owner};`
+  return `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at, hash)
+    SELECT account_id, ${number}, 'entry_x', '${kind}', ${jobNumber}, ${credits}, ${available}, ${held}, 0, ${hash} FROM accounts WHERE account_id = ${owner};`
 }
+const grant5 = (hash: string) => entry({ kind: 'grant', credits: '5', available: 'available + 5', hash })
 const insertJob = (fields: Record<string, string> = {}) => {
   const row = {
     job_id: "'job_new'",
@@ -137,6 +140,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
       'UPDATE accounts SET entry_count = entry_count - 1 WHERE account_id = {account}',
       'only by the next entry',
     ],
+    ['another last hash', 'UPDATE accounts SET ledger_head = NULL WHERE account_id = {account}', 'by the next entry'],
     [
       'an account that begins with credits',
       "INSERT INTO accounts (account_id, name, available, created_at) VALUES ('acct_x', 'x', 5, 0)",
@@ -166,6 +170,8 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['fewer queued jobs than none', 'UPDATE accounts SET queued_jobs = -1 WHERE account_id = {account}', 'CHECK'],
   ],
   entries: [
+    ['an entry without a hash', grant5('NULL'), 'which has a hash'],
+    ['a hash that is none', grant5("'0'"), 'CHECK'],
     [
       'a grant that does not add up',
       entry({ kind: 'grant', credits: '5', available: 'available + 6' }),
@@ -386,11 +392,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['another priority', 'UPDATE jobs SET priority = 1 WHERE job_id = {queued}', 'does not change'],
     ['another deadline', 'UPDATE jobs SET deadline_at = 1 WHERE job_id = {queued}', 'does not change'],
     ['a review without doubt', "UPDATE jobs SET after_loss = 'again' WHERE job_id = {review}", 'never_means_review'],
-    [
-      'more attempts than the model allows',
-      'UPDATE jobs SET max_attempts = 9 WHERE job_id = {lost}',
-      'does not change',
-    ],
+    ['more attempts than allowed', 'UPDATE jobs SET max_attempts = 9 WHERE job_id = {lost}', 'does not change'],
     ['a queue that goes back', 'UPDATE queues SET virtual_time = virtual_time - 1', /never goes back|CHECK/],
     ['outputs that are not JSON', "UPDATE jobs SET outputs = '[' WHERE job_id = {succeeded}", 'CHECK'],
     ['a digest of another length', insertJob({ request_digest: 'zeroblob(31)' }), 'CHECK'],

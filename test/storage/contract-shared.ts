@@ -42,6 +42,27 @@ export function sharedTests(openStore: OpenTestStore): void {
     expect(await balanceOf(shared.two, accountId)).toEqual([990, 10])
   })
 
+  test('P291: entries that two processes write at once are one chain, for each account', async () => {
+    await using shared = await openTwo()
+    const { one, inTurns } = shared
+    const accounts = [await one.createAccount('a', 1000), await one.createAccount('b', 1000)]
+    await inTurns(40, (store, index) =>
+      store.startGeneration(startOf(accounts[index % 3 === 0 ? 0 : 1]?.accountId ?? '')),
+    )
+    await inTurns(20, async (store) => {
+      for (const { job, token } of await store.claimJobs({ worker: 'w', room: { 'test/image': 9 }, limit: 2, leaseMs }))
+        await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 4 })
+    })
+    for (const { accountId } of accounts) {
+      const { items, total } = await one.listEntries(accountId, { limit: 500, offset: 0 })
+      expect(total).toBeGreaterThan(20)
+      const hashes = items.map(({ hash }) => hash)
+      expect(items.map(({ previousHash }) => previousHash)).toEqual([...hashes.slice(1), null])
+      expect(new Set(hashes).size).toBe(total)
+    }
+    expect(await one.verifyLedger()).toMatchObject({ entries: 122, problems: [] })
+  })
+
   test('parallel spending never overdraws, and no more jobs are queued than may', async () => {
     await using shared = await openTwo()
     const { one, two, inTurns } = shared

@@ -37,7 +37,7 @@ test.each([
   [
     'the newest job',
     `DROP TRIGGER jobs_follow_states; ${end('queued')}
-     INSERT INTO ledger_entries SELECT a.account_id, a.entry_count + 1, 'x', 'release', j.number, 10, a.available + 10, a.held - 10, NULL, 0
+     INSERT INTO ledger_entries SELECT a.account_id, a.entry_count + 1, 'x', 'release', j.number, 10, a.available + 10, a.held - 10, NULL, 0, printf('%064d', 0)
        FROM accounts AS a, jobs AS j WHERE j.number = (SELECT max(number) FROM jobs);
      UPDATE jobs SET outputs_gone = 2 WHERE number = (SELECT max(number) FROM jobs);
      DELETE FROM jobs WHERE number = (SELECT max(number) FROM jobs)`,

@@ -100,6 +100,13 @@ async function expectConserved(store: Store, model: Model): Promise<void> {
     )
     expect(held).toBe(unsettled.reduce((sum, job) => sum + job.credits, 0))
   }
+  // verifyLedger computes the hashes again; here each entry is in the chain that the owner sees.
+  for (const { accountId } of model.accounts) {
+    const { items } = await store.listEntries(accountId, { limit: 500, offset: 0 })
+    const hashes = items.map(({ hash }) => hash)
+    expect(hashes).not.toContain(null)
+    expect(items.map(({ previousHash }) => previousHash)).toEqual(items.length > 0 ? [...hashes.slice(1), null] : [])
+  }
   for (const job of model.jobs)
     expect(await store.getJob(null, job.jobId)).toMatchObject({ status: job.status, creditsHeld: job.credits })
   expect(await store.verifyLedger()).toMatchObject({ jobs: model.jobs.length, problems: [] })

@@ -6,9 +6,9 @@ import { makeJobs } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 
-const entry = (fields: string): string =>
-  `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
-   SELECT a.account_id, ${fields}, 0 FROM accounts AS a, jobs AS j WHERE j.status = 'queued'`
+const entry = (fields: string, hash = "repeat('0', 64)"): string =>
+  `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at, hash)
+   SELECT a.account_id, ${fields}, 0, ${hash} FROM accounts AS a, jobs AS j WHERE j.status = 'queued'`
 
 /** Starts a job past the store. @param step how far its ordinal is from the newest */
 const insertJob = (step: number): string =>
@@ -41,6 +41,9 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ['UPDATE ledger_entries SET credits = 5', 'append-only'],
     ['DELETE FROM ledger_entries', 'append-only'],
     [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 6, a.held"), 'does not follow'],
+    [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 5, a.held", 'NULL'), 'an entry has a hash'],
+    [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 5, a.held", "'0'"), 'check constraint'],
+    ["UPDATE accounts SET ledger_head = repeat('0', 64)", 'only by the next entry'],
     [entry("a.entry_count + 2, 'x', 'grant', NULL, 5, a.available + 5, a.held"), 'does not follow'],
     [entry("a.entry_count + 1, 'x', 'grant', j.number, 5, a.available + 5, a.held"), 'check constraint'],
     [entry("a.entry_count + 1, 'x', 'hold', j.number, 10, a.available - 10, a.held + 10"), 'ledger_entries_by_job'],

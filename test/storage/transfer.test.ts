@@ -63,6 +63,7 @@ async function tell(store: Store, accountId: string) {
   const page = { limit: 100, offset: 0 }
   return {
     account: await store.getAccount(accountId),
+    root: await store.readLedgerRoot(),
     accounts: await store.listAccounts(page),
     entries: await store.listEntries(accountId, page),
     keys: await store.listKeys(accountId, page),

@@ -21,6 +21,45 @@ async function reportAfter(sql: string): Promise<LedgerReport> {
   return await store.verifyLedger()
 }
 
+/** What is said of an entry whose hash does not fit. */
+const hashOf = (number: number): RegExp =>
+  new RegExp(`account acct_\\w+, entry ${number} \\(entry_\\w+\\): its hash is not that of`)
+
+/** A row that follows the last entry and changes nothing but the balance of the account, with a hash of no entry. */
+const insertEntry = `INSERT INTO ledger_entries (account_id, number, entry_id, kind, credits, available_after, held_after, created_at, hash)
+  SELECT account_id, entry_count + 1, 'entry_x', 'grant', 5, available + 5, held, 0, '${'0'.repeat(64)}' FROM accounts;
+  UPDATE accounts SET available = available + 5, entry_count = entry_count + 1, ledger_head = '${'0'.repeat(64)}'`
+
+describe('P292: the check of the ledger names the account and the entry', () => {
+  const of = (number: number): string => `WHERE number = ${number}`
+
+  test.each([
+    ['of another time', `UPDATE ledger_entries SET created_at = created_at + 1 ${of(3)}`, [hashOf(3)]],
+    ['with another id', `UPDATE ledger_entries SET entry_id = 'entry_x' ${of(3)}`, [hashOf(3)]],
+    ['with another note', `UPDATE ledger_entries SET note = '' ${of(1)}`, [hashOf(1)]],
+    ['with another hash', `UPDATE ledger_entries SET hash = '${'0'.repeat(64)}' ${of(3)}`, [hashOf(3), hashOf(4)]],
+    ['of another job', 'UPDATE jobs SET job_id = job_id || 9 WHERE number = 3', [hashOf(7)]],
+    ['that was inserted', insertEntry, [hashOf(9)]],
+    ['without a hash', `UPDATE ledger_entries SET hash = NULL ${of(3)}`, [/entry 3 \(\w+\): has no hash/, hashOf(4)]],
+    [
+      'that changed places with another of the same sum',
+      `UPDATE ledger_entries SET number = 90 ${of(7)}; UPDATE ledger_entries SET number = 7 ${of(8)}; UPDATE ledger_entries SET number = 8 ${of(90)};
+       UPDATE ledger_entries SET available_after = available_after + 10, held_after = held_after - 10 ${of(7)};
+       UPDATE ledger_entries SET available_after = available_after - 10, held_after = held_after + 10 ${of(8)};
+       UPDATE accounts SET ledger_head = (SELECT hash FROM ledger_entries ${of(8)})`,
+      [hashOf(7), hashOf(8)],
+    ],
+    [
+      'that is the last, if the account has another hash',
+      `UPDATE accounts SET ledger_head = '${'0'.repeat(64)}'`,
+      [/entry 8: the last entry must have the hash 0{64}, but has/],
+    ],
+  ])('%s', async (_, sql, words) => {
+    const problems = await problemsAfter(sql)
+    expect(problems).toEqual(words.map((pattern) => expect.stringMatching(pattern)))
+  })
+})
+
 describe('the check of the ledger names', () => {
   test('nothing when all is well', async () => {
     expect(await problemsAfter('SELECT 1')).toEqual([])
@@ -45,17 +84,22 @@ describe('the check of the ledger names', () => {
     [
       'a missing entry',
       'DELETE FROM ledger_entries WHERE number = 2',
-      [/entry 3: follows entry 1/, /entry 3: charge of 4 leaves/, /holds 10, but the ledger says 0/],
+      [/entry 3: follows entry 1/, /entry 3: charge of 4 leaves/, hashOf(3), /holds 10, but the ledger says 0/],
     ],
     [
       'a missing last entry',
       'DELETE FROM ledger_entries WHERE number = (SELECT max(number) FROM ledger_entries)',
-      [/counts 8 entries, but the last is number 7/, /but its last entry left/, /holds 10, but the ledger says 0/],
+      [
+        /counts 8 entries, but the last is number 7/,
+        /but its last entry left/,
+        /entry 8: the last entry must have the hash [0-9a-f]{64}, but has none/,
+        /holds 10, but the ledger says 0/,
+      ],
     ],
     [
       'an entry of other credits',
       'UPDATE ledger_entries SET credits = 5 WHERE number = 3',
-      [/entry 3: charge of 5 leaves/, /charged 4, but the ledger says 5/],
+      [/entry 3: charge of 5 leaves/, hashOf(3), /charged 4, but the ledger says 5/],
     ],
     [
       'a job charged beside the ledger',
@@ -150,6 +194,7 @@ describe('the check of the ledger names', () => {
     )
     expect(problems).toEqual([
       expect.stringMatching(/release without a job/),
+      expect.stringMatching(hashOf(6)),
       expect.stringMatching(/forgotten job job_\w+: held 10, but charged 0 and released 0/),
     ])
   })
@@ -160,7 +205,9 @@ describe('the check of the ledger names', () => {
     )
     expect(problems).toEqual([
       expect.stringMatching(/hold without a job/),
+      expect.stringMatching(hashOf(5)),
       expect.stringMatching(/release without a job/),
+      expect.stringMatching(hashOf(6)),
     ])
   })
 

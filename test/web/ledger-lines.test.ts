@@ -21,6 +21,8 @@ const entry = (
   key_id: null,
   key_name: null,
   reference: null,
+  hash: null,
+  previous_hash: null,
 })
 
 test('a generation is one line with what it took in the end', () => {

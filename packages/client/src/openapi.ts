@@ -529,6 +529,14 @@ export interface Entry {
    * The reference of the payment that a grant is for.
    */
   reference: string | null
+  /**
+   * SHA-256 over this entry and `previous_hash`; null for entries that were written before entries had hashes.
+   */
+  hash: string | null
+  /**
+   * The hash of the entry before it; null for the first one that has a hash.
+   */
+  previous_hash: string | null
 }
 /**
  * A page of ledger entries, newest first.

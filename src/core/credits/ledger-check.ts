@@ -3,6 +3,7 @@
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { JobStatus } from '../jobs/job.ts'
 import type { LedgerReport } from '../store.ts'
+import { type ChainedEntry, createLedgerRoot, hashEntry } from './ledger-chain.ts'
 import { type EntryKind, isCredits } from './ledger.ts'
 
 const maxProblems = 100
@@ -22,6 +23,9 @@ export interface AccountFacts {
   readonly lastEntry: number
   readonly lastAvailable: number
   readonly lastHeld: number
+  /** The hash of the last entry, as the account and as that entry has it. */
+  readonly ledgerHead: string | null
+  readonly lastHash: string | null
   readonly jobs: number
   /** How many different ones newer jobs have. */
   readonly ordinals: number
@@ -30,13 +34,9 @@ export interface AccountFacts {
 }
 
 /** An entry, and the owner of its job. */
-export interface EntryFacts {
-  readonly accountId: string
+export interface EntryFacts extends ChainedEntry {
   readonly number: number
-  readonly kind: EntryKind
-  readonly credits: number
-  readonly availableAfter: number
-  readonly heldAfter: number
+  readonly hash: string | null
   readonly jobOwner: string | null
 }
 
@@ -101,15 +101,19 @@ export function createLedgerCheck(): LedgerCheck {
     if (found.length < maxProblems) found.push({ problem, repair })
     else more += 1
   }
-  const checkEntry = createChainCheck(report)
+  const checkEntry = createEntryCheck(report)
+  const checkHash = createHashCheck(report)
+  const root = createLedgerRoot()
   return {
     account(facts) {
       counts.accounts += 1
       checkAccount(facts, report)
+      root.add(facts.accountId, facts.ledgerHead)
     },
     entry(facts) {
       counts.entries += 1
       checkEntry(facts)
+      checkHash(facts)
     },
     job(facts) {
       counts.jobs += 1
@@ -127,7 +131,13 @@ export function createLedgerCheck(): LedgerCheck {
     },
     report() {
       const all = more === 0 ? found : [...found, { problem: `and ${more} more`, repair: 'begin with those above' }]
-      return { ...counts, problems: all.map(({ problem }) => problem), repairs: all.map(({ repair }) => repair) }
+      const { root: hash } = root.digest()
+      return {
+        ...counts,
+        root: hash,
+        problems: all.map(({ problem }) => problem),
+        repairs: all.map(({ repair }) => repair),
+      }
     },
   }
 }
@@ -161,6 +171,11 @@ function checkAccount(row: AccountFacts, report: Report): void {
       `the entries are the truth: with the server stopped, set the balance to ${row.lastAvailable} + ${row.lastHeld} held, then verify again`,
     )
   }
+  if (row.ledgerHead !== row.lastHash)
+    report(
+      `account ${accountId}, entry ${row.entryCount}: the last entry must have the hash ${row.ledgerHead ?? 'none'}, but has ${row.lastHash ?? 'none'}`,
+      restoreBackup,
+    )
   if (held !== row.unsettled)
     report(
       `account ${accountId}: ${held} credits are held, but its unsettled jobs hold ${row.unsettled}`,
@@ -201,7 +216,7 @@ const effects = {
 } as const satisfies Record<EntryKind, readonly [number, number]>
 
 /** Replays the entries of each account: the balance after each is the sum of all up to it. */
-function createChainCheck(report: Report): (row: EntryFacts) => void {
+function createEntryCheck(report: Report): (row: EntryFacts) => void {
   let accountId = ''
   let number = 0
   let available = 0
@@ -225,6 +240,21 @@ function createChainCheck(report: Report): (row: EntryFacts) => void {
     number = row.number
     available = row.availableAfter
     held = row.heldAfter
+  }
+}
+
+/** Computes the chain of each account again. An entry that was changed is named, and so is the one after an entry that was removed. */
+function createHashCheck(report: Report): (row: EntryFacts) => void {
+  let accountId = ''
+  let previous: string | null = null
+  return (row) => {
+    if (row.accountId !== accountId) [accountId, previous] = [row.accountId, null]
+    const name = `account ${accountId}, entry ${row.number} (${row.entryId})`
+    if (row.hash === null && previous !== null) report(`${name}: has no hash, but the one before it has`, restoreBackup)
+    if (row.hash !== null && row.hash !== hashEntry(previous, row))
+      report(`${name}: its hash is not that of what it says after the entry before it`, restoreBackup)
+    // Once there is a chain, each entry is in it.
+    previous = row.hash ?? previous
   }
 }
 

@@ -39,6 +39,10 @@ export interface LedgerEntry {
   /** What pays for a grant, unique in the installation; null without one. */
   readonly reference: string | null
   readonly createdAtMs: number
+  /** SHA-256 over this entry and `previousHash`, in hexadecimal; null for an entry that was written before there were chains. */
+  readonly hash: string | null
+  /** The hash of the entry before it; null without one. */
+  readonly previousHash: string | null
 }
 
 /** Whether `value` is a whole number of credits, 0 … 2^53 − 1. */

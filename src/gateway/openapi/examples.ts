@@ -149,6 +149,8 @@ const entry = {
   key_id: keyId,
   key_name: keyName,
   reference: null,
+  hash: '82d93845d56a5b046b1aae2b64a773ade56b06c48cc7bf497f6a30b14ac27fc0',
+  previous_hash: '1d2c3b4a59687786950a4b3c2d1e0f9f8e7d6c5b4a39281706f5e4d3c2b1a091',
 }
 const noLimits = {
   per_start: null,

@@ -22,12 +22,12 @@ export async function createAccount(
   const createdAtMs = await tx.nowMs()
   const accountId = tx.ids.next('acct')
   const counts = { entryCount: 0, jobCount: 0, queuedJobs: 0 }
-  const empty = { accountId, name, available: 0, held: 0, createdAtMs, limits: null, ...counts }
+  const empty = { accountId, name, available: 0, held: 0, createdAtMs, limits: null, ledgerHead: null, ...counts }
   tx.send('INSERT INTO accounts (account_id, name, created_at) VALUES (:accountId, :name, :createdAtMs)', empty)
   const posting = credits > 0 ? grant(empty, credits) : null
   if (posting !== null)
     post(tx, new Map([[accountId, empty]]), createdAtMs, [
-      { accountId, jobNumber: null, note: null, postings: [posting] },
+      { accountId, jobNumber: null, jobId: null, note: null, postings: [posting] },
     ])
   const after = { name, available: credits }
   await record(tx, { act: 'account.created', subject: accountId, accountId, before: null, after }, by)
@@ -107,7 +107,9 @@ async function writeChange(
   { note, reference }: Pick<LedgerEntry, 'note' | 'reference'>,
   by: Actor,
 ): Promise<void> {
-  post(tx, accounts, await tx.nowMs(), [{ accountId, jobNumber: null, note, postings: [posting] }])
+  post(tx, accounts, await tx.nowMs(), [
+    { accountId, jobNumber: null, jobId: null, note, reference, postings: [posting] },
+  ])
   const after = { ...posting.after, credits: posting.credits, note, ...(reference !== null && { reference }) }
   await record(tx, { act, subject: accountId, accountId, before: { available, held }, after }, by)
 }

@@ -11,7 +11,7 @@ import { subscribe } from '../listening.ts'
 import { createReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
-import { verifyLedger } from '../verify.ts'
+import { readLedgerRoot, verifyLedger } from '../verify.ts'
 import { adjustCredits, changeAccountLimits, createAccount, createAccountReads, grantCredits } from './accounts.ts'
 import { createAuditReads, record } from './audit.ts'
 import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
@@ -113,6 +113,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     adjustCredits: (...args) => operate((tx) => adjustCredits(tx, ...args)),
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
+    readLedgerRoot: () => readLedgerRoot((sql, values) => db.rows(sql, values, verifyMs)),
 
     ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),

@@ -236,8 +236,8 @@ async function writeSettled(
       spent: of(({ spentRuns }) => spentRuns),
     },
   )
-  const posted = settled.map(({ job: { accountId, number }, writes: { postings } }) => {
-    return { accountId, jobNumber: number, note: null, postings }
+  const posted = settled.map(({ job: { accountId, number, jobId }, writes: { postings } }) => {
+    return { accountId, jobNumber: number, jobId, note: null, postings }
   })
   post(tx, accounts, nowMs, posted)
   return rows

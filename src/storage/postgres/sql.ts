@@ -31,8 +31,12 @@ function compile(sql: string): Statement {
 }
 
 /** PostgreSQL's texts cannot have the character 0: it becomes the one that stands for unknown ones. */
+export function toStoredText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+}
+
 function toValue(value: unknown): unknown {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+  if (typeof value === 'string') return toStoredText(value)
   if (Array.isArray(value)) return value.map(toValue)
   return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value
 }

@@ -165,9 +165,10 @@ function write(
       inputs: of(({ command }) => toStartTexts(command).input),
     },
   )
-  const postings = made.map(({ command: { accountId }, number, writes }) => ({
+  const postings = made.map(({ command: { accountId }, job, number, writes }) => ({
     accountId,
     jobNumber: number,
+    jobId: job.jobId,
     note: null,
     postings: writes.postings,
   }))

@@ -16,7 +16,7 @@ import {
 } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
-import { createLedgerWriter } from './ledger.ts'
+import { createLedgerWriter, noJob } from './ledger.ts'
 import { createPages } from './pages.ts'
 import type { Writing } from './writing.ts'
 
@@ -65,7 +65,7 @@ export function createAccountCommands(writing: Writing) {
     if (account === null) return { outcome: 'no_account' }
     const posting = rule(account, credits)
     if (posting === null) return { outcome: 'out_of_range', available: account.available }
-    post(account, [posting], null, note)
+    post(account, [posting], noJob, note, reference)
     const { available, held } = account
     const after = { ...posting.after, credits, note, ...(reference !== null && { reference }) }
     record({ act, subject: accountId, accountId, before: { available, held }, after }, by)
@@ -84,11 +84,12 @@ export function createAccountCommands(writing: Writing) {
         entryCount: 0,
         jobCount: 0,
         queuedJobs: 0,
+        ledgerHead: null,
         limits: null,
       }
       insert.run(empty.accountId, name, empty.createdAtMs)
       const posting = credits > 0 ? grant(empty, credits) : null
-      if (posting !== null) post(empty, [posting], null, null)
+      if (posting !== null) post(empty, [posting], noJob, null)
       const { accountId } = empty
       const after = { name, available: credits }
       record({ act: 'account.created', subject: accountId, accountId, before: null, after }, by)

@@ -89,6 +89,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     grantCredits: (...args) => operate('grantCredits', ...args),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
     verifyLedger: () => long.read('verifyLedger'),
+    readLedgerRoot: () => long.read('readLedgerRoot'),
 
     ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => ask('recordKeyUses', uses),

@@ -12,7 +12,7 @@ import { createRetentionReads } from './retention.ts'
 import { createSigningKeyReads } from './signing-keys.ts'
 import { createSweepReads } from './sweeps.ts'
 import { createUploadReads } from './uploads.ts'
-import { createLedgerVerifier } from './verify.ts'
+import { createLedgerChecks } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
 export function createReads(db: Connection, nowMs: () => number) {
@@ -30,11 +30,14 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createRetentionReads(db, nowMs),
     ...createLeaderReads(db, nowMs),
     ...createSweepReads(db, nowMs),
-    verifyLedger: createLedgerVerifier(db),
+    ...createLedgerChecks(db),
   }
 }
 
 export type Reads = ReturnType<typeof createReads>
 
 /** Reads that count or skip any number of rows, and so never run on the thread of the event loop. */
-export type LongRead = Extract<keyof Reads, `list${string}` | 'searchPiece' | 'measureBacklog' | 'verifyLedger'>
+export type LongRead = Extract<
+  keyof Reads,
+  `list${string}` | 'searchPiece' | 'measureBacklog' | 'verifyLedger' | 'readLedgerRoot'
+>

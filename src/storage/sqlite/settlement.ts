@@ -42,7 +42,7 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
       job.number,
     )
     if (row === undefined || account === null) throw new Error(`job ${job.jobId} vanished`)
-    post(account, postings, job.number, null)
+    post(account, postings, job, null)
     if (finish !== null) shares.write(job.model, job.accountId, finish)
     const ended = toJob(row)
     changed(job.jobId, ended)

@@ -126,7 +126,8 @@ export function createStartCommands(writing: Writing) {
     rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
     rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day, labels)
     rows.inputs.push(number, brief, input)
-    rows.entries.push(...ledger.toRows(account, postings, number, null))
+    const entries = ledger.toRows(account, postings, { number, jobId }, null)
+    rows.entries.push(...entries.rows)
     // What the next start sees.
     if (limits) spending.hold(limits, day, credits)
     if (share === null) queues.open(model)
@@ -135,7 +136,8 @@ export function createStartCommands(writing: Writing) {
     starter.keys.add(idempotencyKey)
     const entryCount = account.entryCount + postings.length
     const counts = { entryCount, jobCount: ordinal, queuedJobs: account.queuedJobs + 1 }
-    starter.account = { ...account, ...postings.at(-1)?.after, ...counts }
+    const { ledgerHead } = entries
+    starter.account = { ...account, ...postings.at(-1)?.after, ...counts, ledgerHead }
     changed(jobId)
     return { outcome: 'created', jobId, createdAtMs, number, fair }
   }
