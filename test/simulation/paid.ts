@@ -14,6 +14,8 @@ import { createWorld } from './worlds.ts'
 const leaseMs = 15_000
 const reviewMs = 72 * 3_600_000
 const credits = 5
+/** How long what is under way may take to end. */
+const longestEndMs = 40 * 61_000
 
 /** A run that the backend accepted, and bills. */
 interface Accepted {
@@ -325,8 +327,9 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       await arrive()
       await watcher.check()
     }
-    for (let round = 0; round < 40 && !(await isOver()); round++) {
-      world.nowMs += 61_000
+    const endMs = world.nowMs + longestEndMs
+    for (let next = await nextMs(); next !== null && next <= endMs; next = await nextMs()) {
+      world.nowMs = next
       for (const worker of workers) await beat(worker)
       for (const run of accepted) if (run.state === 'running') run.state = 'succeeded'
       while ((await world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 })).more);
@@ -355,12 +358,12 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     await world.close()
   }
 
-  /** Whether nothing is under way and nothing is owed, so that time changes nothing any more. */
-  async function isOver(): Promise<boolean> {
-    const jobs = await watcher.check()
-    if (calls.length > 0 || jobs.some(({ finished_at, status }) => finished_at === null || status === 'needs_review'))
-      return false
-    return (await world.rows('SELECT job_number FROM upstream_duties')).length === 0
+  /** When something is next to be done, in a minute at the earliest; null once nothing is left but reviews. */
+  async function nextMs(): Promise<number | null> {
+    const soon = world.nowMs + 61_000
+    if (calls.length > 0 || (await watcher.check()).some(({ finished_at }) => finished_at === null)) return soon
+    const duties = await world.rows<{ due_at: number }>('SELECT due_at FROM upstream_duties')
+    return duties.length === 0 ? null : Math.max(soon, Math.min(...duties.map(({ due_at }) => due_at)))
   }
 
   function recordsOf(jobId: string): Promise<{ n: number; upstreamId: string | null; verdict: string }[]> {

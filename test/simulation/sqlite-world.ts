@@ -1,14 +1,15 @@
 // SQLite for histories, without its thread and its file: the same commands on the same schema, in memory, one call after the other.
 import Database from 'better-sqlite3'
 import { createIdSource } from '../../src/core/ids.ts'
-import { addSwept, type SweepOutcome } from '../../src/core/jobs/sweep.ts'
+import { addSwept, nothingSwept, type SweepOutcome } from '../../src/core/jobs/sweep.ts'
 import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
 import type { ClaimedRow } from '../../src/storage/sqlite/claims.ts'
 import { type Call, createCommands, runCommands } from '../../src/storage/sqlite/commands.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
 import { toClaimedJob } from '../../src/storage/sqlite/open.ts'
 import { type StartAnswer, toStartRequest } from '../../src/storage/sqlite/starts.ts'
-import { sweepSteps } from '../../src/storage/sqlite/sweeps.ts'
+import { createSweepReads } from '../../src/storage/sqlite/sweeps.ts'
+import { createDuePendingWorkRead } from '../../src/storage/sqlite/upstream.ts'
 import { createLedgerChecks } from '../../src/storage/sqlite/verify.ts'
 import type { Submission, World } from './world.ts'
 
@@ -41,6 +42,8 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
       commands,
       runBatch: createBatchRunner(db),
       verify: createLedgerChecks(db).verifyLedger,
+      hasDuePendingWork: createDuePendingWorkRead(db),
+      ...createSweepReads(db, clock),
       select: rememberStatements(db),
       countChanges: db.prepare('SELECT total_changes()').pluck(),
     }
@@ -79,9 +82,16 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
         submissions.map((submission) => () => perform([submission])[0]),
         () => perform(submissions),
       ),
-    run: (async (name, ...args) => runAlone(() => perform([{ name, args } as Submission])[0])) as World['run'],
+    // As the store does, these two begin with a read, and write only where there is something to do.
+    run: (async (name, ...args) => {
+      if (name === 'claimPendingWork' && !parts.hasDuePendingWork(world.nowMs)) return []
+      return runAlone(() => perform([{ name, args } as Submission])[0])
+    }) as World['run'],
     sweep: async (command) =>
-      sweepSteps.map((step) => runAlone(() => parts.commands[step](command)) as SweepOutcome).reduce(addSwept),
+      parts
+        .findSweepSteps(command)
+        .map((step) => runAlone(() => parts.commands[step](command)) as SweepOutcome)
+        .reduce(addSwept, nothingSwept),
     changes: () => `${restarts} ${parts.countChanges.get() as number}`,
     rows: async <Row>(sql: string) => parts.select(sql).all() as Row[],
     verify: () => parts.verify(),
