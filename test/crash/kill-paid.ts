@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { openClient, openCommandLine } from '../cli/command-line.ts'
 import { createChance } from '../simulation/random.ts'
+import { afterLeases } from './after-leases.ts'
 
 const startsBetweenKills = 3
 const credits = 100_000
@@ -62,11 +63,7 @@ async function startBackend(random: () => number) {
 }
 
 /** Kills a server so many times, at moments that the seed decides. */
-export async function killWhilePaying(
-  kills: number,
-  seed: number,
-  store: Readonly<Record<string, string>> = {},
-): Promise<void> {
+export async function killWhilePaying(kills: number, seed: number): Promise<void> {
   const { number: random } = createChance(seed)
   const backend = await startBackend(random)
   const settings = {
@@ -74,7 +71,7 @@ export async function killWhilePaying(
     MEDIAGEN_CATALOG: join(import.meta.dirname, 'paid/models.yaml'),
     PAID_BACKEND_URL: backend.url,
   }
-  await using line = openCommandLine({ ...settings, ...store }, join(import.meta.dirname, 'paid'))
+  await using line = openCommandLine(settings, join(import.meta.dirname, 'paid'))
   const { account_id } = await line.json(['accounts', 'create', '--name', 'paid', '--credits', String(credits)])
   const permissions = 'generate,jobs:read,wallet:read'
   const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
@@ -88,7 +85,7 @@ export async function killWhilePaying(
       await server.ended
     }
     backend.heal()
-    const server = await line.serve()
+    const server = await line.serve(afterLeases.env)
     const { send } = openClient(server.httpUrl, key)
     const list = async (query: string) => (await send(`/v1/jobs?limit=500&${query}`)).body
     const paid = new Set(backend.paidJobs())

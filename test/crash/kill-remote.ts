@@ -10,6 +10,7 @@ import { type Fault, serveFake } from '../engines/remote/fakes/fake.ts'
 import { createFakeReplicate } from '../engines/remote/fakes/replicate.ts'
 import { kindCases, secrets } from '../engines/remote/kinds.ts'
 import { createChance } from '../simulation/random.ts'
+import { afterLeases } from './after-leases.ts'
 
 const jobsBetweenKills = 2
 const price = 7
@@ -25,19 +26,15 @@ interface Started {
  * Kills a server so many times, at requests that the seed decides.
  * @param maxAttempts kills that a job survives before it was submitted
  */
-export async function killRemoteRuns(
-  kills: number,
-  seed: number,
-  maxAttempts: number,
-  store: Readonly<Record<string, string>> = {},
-): Promise<void> {
+export async function killRemoteRuns(kills: number, seed: number, maxAttempts: number): Promise<void> {
   const { number: random } = createChance(seed)
-  const replicate = createFakeReplicate({ nowMs: Date.now, polls: 0 })
+  let aheadMs = 0
+  const replicate = createFakeReplicate({ nowMs: () => Date.now() + aheadMs, polls: 0 })
   const comfyui = createFakeComfyui({ polls: 0 })
   let onRequest: () => Fault | null = () => null
   await using served = await serveFake(replicate, () => onRequest())
   await using local = await serveFake(comfyui, () => onRequest())
-  await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0', ...store })
+  await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0' })
   const settings = {
     MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }, maxAttempts),
   }
@@ -70,7 +67,8 @@ export async function killRemoteRuns(
     await server.ended
   }
   onRequest = () => null
-  const server = await line.serve(settings)
+  aheadMs = afterLeases.aheadMs
+  const server = await line.serve({ ...settings, ...afterLeases.env })
   const client = openClient(server.httpUrl, key)
   let reviews = 0
   let worn = 0

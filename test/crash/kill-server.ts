@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type CommandLine, openClient, openCommandLine, type Served, testCatalog } from '../cli/command-line.ts'
 import { createChance } from '../simulation/random.ts'
+import { afterLeases } from './after-leases.ts'
 
 const clients = 6
 const startsBetweenKills = 24
@@ -30,13 +31,8 @@ interface JobRecord {
 }
 
 /** Kills a server so many times under load, at moments that the seed decides, and holds that nothing is lost, doubled or stranded. */
-export async function killUnderLoad(
-  kills: number,
-  seed: number,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<void> {
+export async function killUnderLoad(kills: number, seed: number): Promise<void> {
   await using line = openCommandLine({
-    ...settings,
     MEDIAGEN_RATE_LIMIT: '0',
     MEDIAGEN_BYTE_RATE: '0',
     MEDIAGEN_MAX_QUEUED_JOBS: '100000',
@@ -55,7 +51,7 @@ export async function killUnderLoad(
     await server.ended
     await load.ended
   }
-  await checkAll(line, key, intents, kills)
+  await checkAll(line, await line.serve(afterLeases.env), key, intents, kills)
 }
 
 /** Clients that start generations until the server is gone; what was not acknowledged is sent again with its key. */
@@ -89,8 +85,13 @@ function runLoad(server: Served, key: string, intents: Intent[], random: () => n
   return { underWay, ended }
 }
 
-async function checkAll(line: CommandLine, key: string, intents: readonly Intent[], kills: number): Promise<void> {
-  const server = await line.serve()
+async function checkAll(
+  line: CommandLine,
+  server: Served,
+  key: string,
+  intents: readonly Intent[],
+  kills: number,
+): Promise<void> {
   const client = openClient(server.httpUrl, key)
   const acknowledged = intents.filter((intent) => intent.jobId !== null)
   expect(acknowledged.length).toBeGreaterThan(kills)

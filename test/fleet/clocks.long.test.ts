@@ -7,6 +7,7 @@ import { openClient, openCommandLine, type Served } from '../cli/command-line.ts
 import { hasPostgres, type PostgresServer, runSql, startPostgres } from '../storage/postgres-server.ts'
 import { startFleet } from './fleet.ts'
 import { startLoad } from './load.ts'
+import { shiftClock } from './shift-clock.ts'
 
 const tenMinutesMs = 600_000
 const leaseSeconds = 3
@@ -15,14 +16,6 @@ const rate = 100
 const longModel = 'test/long/text-to-image'
 const longMs = 6000
 
-/** Settings of a process whose clock is off: from the beginning, or from `jump` on. */
-function shifted(ms: number, when: 'at once' | 'later'): Record<string, string> {
-  return {
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'shifted-clock.mjs')}`,
-    MEDIAGEN_TEST_CLOCK_MS: String(ms),
-    ...(when === 'later' && { MEDIAGEN_TEST_CLOCK_WAITS: '1' }),
-  }
-}
 const jump = ({ process }: Served): void => void process.kill('SIGUSR2')
 
 describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
@@ -47,7 +40,7 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     const url = await server.createDatabase()
     await using line = openCommandLine({ MEDIAGEN_DATABASE_URL: url, MEDIAGEN_MIGRATE: 'true' })
     for (const command of [['serve'], ['migrate']]) {
-      const { status, stdout, stderr } = await line.spawn(command, shifted(ms, 'at once'))
+      const { status, stdout, stderr } = await line.spawn(command, shiftClock(ms, 'at once'))
       expect([status, stdout]).toEqual([1, ''])
       expect(stderr).toMatch(words)
       expect(stderr).toMatch(/^[^\n]+; set both by a time server \(NTP\)\.\n$/)
@@ -64,12 +57,12 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     })
     const { line, models } = fleet
     const early = [
-      await fleet.serve('api', shifted(tenMinutesMs, 'later')),
-      await fleet.serve('worker', shifted(tenMinutesMs, 'later')),
+      await fleet.serve('api', shiftClock(tenMinutesMs, 'later')),
+      await fleet.serve('worker', shiftClock(tenMinutesMs, 'later')),
     ]
     const late = [
-      await fleet.serve('api', shifted(-tenMinutesMs, 'later')),
-      await fleet.serve('worker', shifted(-tenMinutesMs, 'later')),
+      await fleet.serve('api', shiftClock(-tenMinutesMs, 'later')),
+      await fleet.serve('worker', shiftClock(-tenMinutesMs, 'later')),
     ]
     for (const one of [...early, ...late]) jump(one)
     const doors = [fleet.apis[0], early[0], late[0]].map((one) => one?.httpUrl ?? '')
@@ -130,7 +123,7 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     writeFileSync(catalog, longCatalog)
     const withLong = { MEDIAGEN_CATALOG: catalog }
     const api = await fleet.serve('api', withLong)
-    const worker = await fleet.serve('worker', { ...withLong, ...shifted(tenMinutesMs, 'later') })
+    const worker = await fleet.serve('worker', { ...withLong, ...shiftClock(tenMinutesMs, 'later') })
     jump(worker)
     const { account_id } = await line.json(['accounts', 'create', '--name', 'one', '--credits', '100'])
     const permissions = 'generate,jobs:read,wallet:read'
@@ -140,7 +133,7 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     const read = async () => (await client.send(`/v1/jobs/${started.job_id}`)).body
     await expect.poll(async () => (await read()).status).toBe('running')
     worker.process.kill('SIGSTOP')
-    const other = await fleet.serve('worker', { ...withLong, ...shifted(-tenMinutesMs, 'later') })
+    const other = await fleet.serve('worker', { ...withLong, ...shiftClock(-tenMinutesMs, 'later') })
     jump(other)
     await expect.poll(async () => (await read()).attempts).toBe(2)
     // Both run it now.
