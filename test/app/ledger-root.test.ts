@@ -1,4 +1,4 @@
-// P293: the root of the ledger is in the log once a day, of one process.
+// P292: the root of the ledger is in the log once a day, of one process.
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createLedgerRootLog } from '../../src/app/observe/ledger-root.ts'

@@ -104,7 +104,7 @@ test('credits are granted and adjusted, and the ledger is verified', async () =>
   expect(words.stdout).toMatch(/^The ledger is in order: checked 1 account, 2 entries, 0 jobs\.\nroot [0-9a-f]{64}\n$/)
 })
 
-test('P292: `ledger verify` of a ledger that was changed past the server ends with 1, and names the entry', async () => {
+test('P291: `ledger verify` of a ledger that was changed past the server ends with 1, and names the entry', async () => {
   await using line = openCommandLine()
   const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', '5'])
   await tamper(line.dataDir, 'UPDATE ledger_entries SET created_at = created_at + 1')

@@ -16,7 +16,7 @@ const entry: ChainedEntry = {
   createdAtMs: 1_795_815_244_007,
 }
 
-test('P291: a hash is over the lines of the entry and the hash before it', () => {
+test('P290: a hash is over the lines of the entry and the hash before it', () => {
   expect(hashEntry('ab'.repeat(32), entry)).toBe('311ceb74489a299fbff691fab52decbb4d15646437b314be61af74b9a1bf658c')
   expect(hashEntry(null, { ...entry, kind: 'hold', credits: 7, jobId: 'job_c', note: null })).toBe(
     'd2766aa194ec70c92652bdc1f7ec2809267148121b7326c5a89ac36aa0e21419',
@@ -29,7 +29,7 @@ test('a missing note is not an empty one', () => {
   expect(hashEntry(null, { ...entry, note: '' })).not.toBe(hashEntry(null, { ...entry, note: null }))
 })
 
-test('P293: the root is over a line for each account', () => {
+test('P292: the root is over a line for each account', () => {
   const root = createLedgerRoot()
   root.add('acct_a', 'ab'.repeat(32))
   root.add('acct_b', null)

@@ -1,4 +1,4 @@
-// P291: the program of docs/check-your-ledger.md, run as it stands there, against a server.
+// P290: the program of docs/check-your-ledger.md, run as it stands there, against a server.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

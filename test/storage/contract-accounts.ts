@@ -150,7 +150,7 @@ export function accountTests(openStore: OpenTestStore): void {
     expect(await store.readLedgerRoot()).toEqual({ root: report.root, accounts: 1 })
   })
 
-  test('P291: the hash of a note is that of the note as it is read', async () => {
+  test('P290: the hash of a note is that of the note as it is read', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     // PostgreSQL has no character 0, and no database has half of a surrogate pair.

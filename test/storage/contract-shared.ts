@@ -42,7 +42,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     expect(await balanceOf(shared.two, accountId)).toEqual([990, 10])
   })
 
-  test('P291: entries that two processes write at once are one chain, for each account', async () => {
+  test('P290: entries that two processes write at once are one chain, for each account', async () => {
     await using shared = await openTwo()
     const { one, inTurns } = shared
     const accounts = [await one.createAccount('a', 1000), await one.createAccount('b', 1000)]

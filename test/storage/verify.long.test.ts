@@ -30,7 +30,7 @@ const insertEntry = `INSERT INTO ledger_entries (account_id, number, entry_id, k
   SELECT account_id, entry_count + 1, 'entry_x', 'grant', 5, available + 5, held, 0, '${'0'.repeat(64)}' FROM accounts;
   UPDATE accounts SET available = available + 5, entry_count = entry_count + 1, ledger_head = '${'0'.repeat(64)}'`
 
-describe('P292: the check of the ledger names the account and the entry', () => {
+describe('P291: the check of the ledger names the account and the entry', () => {
   const of = (number: number): string => `WHERE number = ${number}`
 
   test.each([
