@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import sharp from 'sharp'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Model } from '../src/catalog/model.ts'
-import { priceUsage } from '../src/catalog/pricing.ts'
+import { priceUsage } from '../src/catalog/prices/pricing.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { runScript } from './run-pinned.ts'
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { StartupError, withoutCode } from './core/errors.ts'
-import { escapeHidden } from './core/hidden-characters.ts'
+import { escapeHidden } from './core/text/hidden-characters.ts'
 
 /**
  * Creates the command line.

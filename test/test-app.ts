@@ -11,7 +11,7 @@ import { findBuiltin } from '../src/app/builtin.ts'
 import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Permission, permissions } from '../src/core/accounts/key.ts'
-import { toPermissionCode } from '../src/services/convert.ts'
+import { toPermissionCode } from '../src/services/messages/convert.ts'
 import { createGateEngine } from './gate-engine.ts'
 import { createDataDir, storeSettings, threads } from './test-store.ts'
 

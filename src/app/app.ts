@@ -5,7 +5,7 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Secrets } from '../engines/secrets.ts'
-import type { Threads } from '../storage/sqlite/threads.ts'
+import type { Threads } from '../storage/sqlite/threads/threads.ts'
 import type { Builtin } from './builtin.ts'
 import type { Addresses } from './doors/doors.ts'
 

@@ -1,7 +1,7 @@
 // The OpenAPI document of one model: one path, one operation, one JSON request body, which is the input schema. docs/contract.md, section 1, Lists.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
-import type { PriceExamples } from './price-examples.ts'
+import type { PriceExamples } from './prices/price-examples.ts'
 
 /** The price of a model, for people. */
 export interface DescribedPrice extends PriceExamples {

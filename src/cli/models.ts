@@ -7,7 +7,7 @@ import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/mo
 import { importModel } from '../app/operator/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
-import { escapeHidden, hasHidden } from '../core/hidden-characters.ts'
+import { escapeHidden, hasHidden } from '../core/text/hidden-characters.ts'
 import { print, say } from './user/print.ts'
 
 /** Adds the commands; returns the one that holds them. */

@@ -3,9 +3,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { isPermission, type Permission, permissions } from '../core/accounts/key.ts'
-import { escapeHidden } from '../core/hidden-characters.ts'
+import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
-import { toPermissionCode } from '../services/convert.ts'
+import { toPermissionCode } from '../services/messages/convert.ts'
 import { parseCredits, readAll, toTime, withAdmin } from './admin.ts'
 import {
   addLimitOptions,

@@ -1,6 +1,6 @@
 // Writes violations into an answer, within its limits.
 import { MediagenError, type Violation } from './errors.ts'
-import { cutText } from './log-text.ts'
+import { cutText } from './text/log-text.ts'
 
 // How to get a value that a newcomer does not have, by its pointer.
 const sources: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-// The header Mediagen-Labels: labels of a start, such as `team=ads, campaign="spring, 2026"`.
-import { escapeHidden } from '../core/hidden-characters.ts'
 import { findLabelFault, type Labels, mostLabels } from '../core/jobs/labels.ts'
+// The header Mediagen-Labels: labels of a start, such as `team=ads, campaign="spring, 2026"`.
+import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { decodeHeader } from '../guards/label-headers.ts'
 import type { Parameter } from './query.ts'
 

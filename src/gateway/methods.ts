@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import { MediagenError } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
+import { cutText } from '../core/text/log-text.ts'
 import { explainBaseUrl } from './openai-paths.ts'
 
 /**

@@ -2,7 +2,7 @@
 import { Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 import type * as z from 'zod'
 import { MediagenError } from '../core/errors.ts'
-import { suggest } from '../core/similar-names.ts'
+import { suggest } from '../core/text/similar-names.ts'
 import type { Facts } from './records.ts'
 
 // Refusals quote what was sent, which would fill an agent's memory.

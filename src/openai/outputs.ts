@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type Job, JobStatus, type Output } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
+import { cutText } from '../core/text/log-text.ts'
 import type { BlobContent, Blobs } from '../files/blobs/blobs.ts'
 
 /** Opens the content of an output. */

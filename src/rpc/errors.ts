@@ -4,7 +4,7 @@ import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, MediagenError, retryable, withCode } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
-import { toLimitStateMessage } from '../services/limits.ts'
+import { toLimitStateMessage } from '../services/messages/limits.ts'
 
 /** The gRPC status of each error. */
 export const grpcCodes = {

@@ -10,8 +10,8 @@ import {
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport, type UnaryResponse } from '@connectrpc/connect'
 import { readRequestId } from '../guards/request-id.ts'
-import { CallContext } from '../services/call-context.ts'
-import type { CallHead, GuardedService, SingleCall, StreamCall } from '../services/service.ts'
+import { CallContext } from '../services/calls/call-context.ts'
+import type { CallHead, GuardedService, SingleCall, StreamCall } from '../services/calls/service.ts'
 
 const noStream = (): never => {
   throw new Error('a unary call has one request')

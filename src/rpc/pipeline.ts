@@ -16,12 +16,20 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
 import { MediagenError } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
+import { cutText } from '../core/text/log-text.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
-import { callerKey, callerOf } from '../services/caller.ts'
-import { toPermission } from '../services/convert.ts'
-import type { CallHead, Gate, GuardedService, Requests, SingleCall, Spend, StreamCall } from '../services/service.ts'
+import { callerKey, callerOf } from '../services/calls/caller.ts'
+import type {
+  CallHead,
+  Gate,
+  GuardedService,
+  Requests,
+  SingleCall,
+  Spend,
+  StreamCall,
+} from '../services/calls/service.ts'
+import { toPermission } from '../services/messages/convert.ts'
 import { createJobFinder, type FindJobId } from './call-job.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import type { Access } from './keys/access.ts'

@@ -7,7 +7,7 @@ import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey } from '../core/accounts/key.ts'
 import { MediagenError } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
-import { toPermission } from '../services/convert.ts'
+import { toPermission } from '../services/messages/convert.ts'
 
 // A dead core is noticed within this time during calls.
 const pingIntervalMs = 10_000

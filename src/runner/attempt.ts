@@ -7,7 +7,7 @@ import type { AssetStore } from '../core/files/asset.ts'
 import type { ClaimedJob, Job } from '../core/jobs/job.ts'
 import type { Store } from '../core/store.ts'
 import type { MediaSource } from '../files/media/reader.ts'
-import type { Allowance } from './allowance.ts'
+import type { Allowance } from './slots/allowance.ts'
 
 /** What a run needs. */
 export interface RunDeps {

@@ -1,12 +1,12 @@
 // How a run ended, in the words of the job.
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
-import { PriceError } from '../catalog/pricing.ts'
+import { PriceError } from '../catalog/prices/pricing.ts'
 import type { JobError, JobOutcome } from '../core/jobs/job.ts'
 import { canceledError, deadlineError } from '../core/jobs/loss.ts'
 import { isDatabaseTrouble } from '../core/storage-trouble.ts'
 import type { Attempt, StopReason } from './attempt.ts'
-import { removeOutputs } from './outputs.ts'
+import { removeOutputs } from './media/outputs.ts'
 import { review } from './review.ts'
 import { produce } from './work.ts'
 

@@ -7,7 +7,7 @@ import { everySecond } from '../core/every-second.ts'
 import { backoffMs } from '../core/jobs/loss.ts'
 import { createRound } from '../core/round.ts'
 import type { PendingWork, PendingWorkAnswer, Store } from '../core/store.ts'
-import { createQuestionSlots } from './question-slots.ts'
+import { createQuestionSlots } from './slots/question-slots.ts'
 
 /** How long another server may take to answer. */
 const answerMs = 60_000

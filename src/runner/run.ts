@@ -5,11 +5,11 @@ import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import type { Model } from '../catalog/model.ts'
 import type { ClaimedJob } from '../core/jobs/job.ts'
 import type { Heartbeat } from '../core/store.ts'
-import { createAllowance } from './allowance.ts'
 import { type Attempt, continues, type RunDeps, type StopReason, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'
+import { closeOutputFolder, removeOutputs } from './media/outputs.ts'
 import { runToOutcome } from './outcome.ts'
-import { closeOutputFolder, removeOutputs } from './outputs.ts'
+import { createAllowance } from './slots/allowance.ts'
 import { unlessAborted } from './waiting.ts'
 
 // A run that goes on has at least this long, so that what another server finished meanwhile is fetched.

@@ -5,10 +5,10 @@ import type { ClaimedJob } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { JobNotification, Store } from '../core/store.ts'
 import type { RunDeps } from './attempt.ts'
-import { createFilling } from './filling.ts'
 import { type PendingWorkDeps, startPendingWork } from './pending-work.ts'
 import { type Run, startRun } from './run.ts'
-import type { SlotBounds } from './slots.ts'
+import { createFilling } from './slots/filling.ts'
+import type { SlotBounds } from './slots/slots.ts'
 import { startSweeper, type SweeperDeps } from './sweeper.ts'
 
 /** What the runner needs. */

@@ -8,16 +8,16 @@ import {
   type EngineRun,
   type JsonObject,
 } from '@mediagen/engine/engine.ts'
-import { priceUsage } from '../catalog/pricing.ts'
+import { priceUsage } from '../catalog/prices/pricing.ts'
 import { shareOf } from '../core/credits/ledger.ts'
 import { type Asset, measureOutputs } from '../core/files/asset.ts'
 import type { JobOutcome } from '../core/jobs/job.ts'
 import { type Attempt, continues, toOutputFolder } from './attempt.ts'
-import { createDownloads } from './downloads.ts'
-import { createDrafts } from './drafts.ts'
 import { saveCheckpoint } from './durable.ts'
-import { fetchMedia } from './media.ts'
-import { openOutputFolder, removeOutputs, storeOutputs } from './outputs.ts'
+import { createDownloads } from './media/downloads.ts'
+import { createDrafts } from './media/drafts.ts'
+import { fetchMedia } from './media/media.ts'
+import { openOutputFolder, removeOutputs, storeOutputs } from './media/outputs.ts'
 import { review } from './review.ts'
 import { untilDecided } from './waiting.ts'
 

@@ -1,6 +1,6 @@
 // Turns a JSON Schema validator's errors into violations that a client can read.
 import type { Violation } from '../core/errors.ts'
-import { suggest } from '../core/similar-names.ts'
+import { suggest } from '../core/text/similar-names.ts'
 
 /** The part of a validator's error that is used (Ajv's ErrorObject fits). */
 export interface SchemaError {

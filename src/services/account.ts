@@ -10,11 +10,11 @@ import { calendarOf } from '../core/calendar.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { Account, Store } from '../core/store.ts'
-import { actorOf, callerOf } from './caller.ts'
-import { toKeyMessage } from './convert.ts'
+import { actorOf, callerOf } from './calls/caller.ts'
+import { readPage, refuse } from './calls/request.ts'
 import { keyNotFound, makeKey, readNewKey } from './keys.ts'
-import { checkWithin, findUnmatched, readLimitsChange, toLimitStateMessage } from './limits.ts'
-import { readPage, refuse } from './request.ts'
+import { toKeyMessage } from './messages/convert.ts'
+import { checkWithin, findUnmatched, readLimitsChange, toLimitStateMessage } from './messages/limits.ts'
 
 /** The limits that apply to every account. */
 export type AccountLimits = MessageInitShape<typeof AccountLimitsSchema>

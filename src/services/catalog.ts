@@ -11,11 +11,11 @@ import {
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { Catalog, Model } from '../catalog/model.ts'
 import { pageBounds } from '../core/page.ts'
-import { foldText, longestSearch } from '../core/search-text.ts'
-import { callerOf } from './caller.ts'
-import { toModalityCode, toModelMessage } from './convert.ts'
+import { foldText, longestSearch } from '../core/text/search-text.ts'
+import { callerOf } from './calls/caller.ts'
+import { findLong, findLongName, readPage, refuse } from './calls/request.ts'
+import { toModalityCode, toModelMessage } from './messages/convert.ts'
 import { findModel } from './model-input.ts'
-import { findLong, findLongName, readPage, refuse } from './request.ts'
 
 // Pages without a search that are kept; the gateway keeps the JSON of each, 200 kB for the largest.
 const mostPages = 64

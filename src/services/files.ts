@@ -10,10 +10,10 @@ import { createIdSource } from '../core/ids.ts'
 import type { RetentionStore } from '../core/jobs/retention.ts'
 import { isStorageTrouble } from '../core/storage-trouble.ts'
 import { boundWaiting } from '../guards/progress.ts'
-import { urlsFor } from './caller-urls.ts'
-import { callerOf } from './caller.ts'
-import { toFileMessage } from './convert.ts'
-import { readPage, refuse } from './request.ts'
+import { urlsFor } from './calls/caller-urls.ts'
+import { callerOf } from './calls/caller.ts'
+import { readPage, refuse } from './calls/request.ts'
+import { toFileMessage } from './messages/convert.ts'
 
 /** What the service needs. */
 export interface FilesDeps {

@@ -7,9 +7,9 @@ import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission
 import type { Limits } from '../core/accounts/limits.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
-import { toKeyMessage, toMs, toPermission } from './convert.ts'
-import { readLimits } from './limits.ts'
-import { findText, lastTimeMs, longestName, refuse } from './request.ts'
+import { findText, lastTimeMs, longestName, refuse } from './calls/request.ts'
+import { toKeyMessage, toMs, toPermission } from './messages/convert.ts'
+import { readLimits } from './messages/limits.ts'
 
 /** What a request says of a new key. */
 export interface NewKeyRequest {

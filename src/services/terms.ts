@@ -4,7 +4,7 @@ import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.t
 import { findLabelFault, type Labels, mostLabels } from '../core/jobs/labels.ts'
 import type { StartCommand } from '../core/store.ts'
 import { toPointerToken } from '../schema/violations.ts'
-import { refuse } from './request.ts'
+import { refuse } from './calls/request.ts'
 
 // In characters; names that are refused may be longer than labels have them.
 const longestShownName = 80

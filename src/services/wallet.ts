@@ -3,9 +3,9 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { Store } from '../core/store.ts'
 import { readAccount } from './account.ts'
-import { callerOf } from './caller.ts'
-import { toAccess, toEntryMessage } from './convert.ts'
-import { readPage } from './request.ts'
+import { callerOf } from './calls/caller.ts'
+import { readPage } from './calls/request.ts'
+import { toAccess, toEntryMessage } from './messages/convert.ts'
 
 /** Creates the service. */
 export function createWalletService(deps: {

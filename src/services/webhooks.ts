@@ -6,10 +6,10 @@ import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../.
 import type { Actor } from '../core/accounts/audit.ts'
 import { type DeliveryStatus, type Webhook, type WebhookStore } from '../core/accounts/webhook.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import { callerOf } from './caller.ts'
-import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './convert.ts'
-import { findEmpty, findHidden, findLong, readPage, refuse } from './request.ts'
-import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-endpoint.ts'
+import { callerOf } from './calls/caller.ts'
+import { findEmpty, findHidden, findLong, readPage, refuse } from './calls/request.ts'
+import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
+import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './messages/webhook-endpoint.ts'
 
 const longestDescription = 200
 

@@ -2,9 +2,9 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Job } from '../core/jobs/job.ts'
 import type { Page } from '../core/page.ts'
-import { foldText, hasText } from '../core/search-text.ts'
 import { listTookTooLong } from '../core/storage-trouble.ts'
 import type { JobFilter } from '../core/store.ts'
+import { foldText, hasText } from '../core/text/search-text.ts'
 import { orderOf } from './job-rows.ts'
 import type { Turn } from './read-turns.ts'
 

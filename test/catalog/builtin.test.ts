@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, Usage } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { Model } from '../../src/catalog/model.ts'
-import { priceUsage } from '../../src/catalog/pricing.ts'
+import { priceUsage } from '../../src/catalog/prices/pricing.ts'
 import { readConfig } from '../../src/config.ts'
 import { kinds } from './kinds.ts'
 

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { priceUsage } from '../../src/catalog/pricing.ts'
+import { priceUsage } from '../../src/catalog/prices/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const model = loadCatalog(builtinCatalog, kinds).find(({ id }) => id === 'builtin/image/art/edit')

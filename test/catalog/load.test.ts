@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createEntrySchema } from '../../src/catalog/entry.ts'
 import { CatalogError, loadCatalog } from '../../src/catalog/load.ts'
-import { priceUsage } from '../../src/catalog/pricing.ts'
+import { priceUsage } from '../../src/catalog/prices/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))

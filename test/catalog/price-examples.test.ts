@@ -1,7 +1,7 @@
 // Examples of prices: a usual input, then one change at a time, each at the price that a quote has.
 import { expect, test } from 'vitest'
-import { createPriceExamples } from '../../src/catalog/price-examples.ts'
-import { compilePrice } from '../../src/catalog/pricing.ts'
+import { createPriceExamples } from '../../src/catalog/prices/price-examples.ts'
+import { compilePrice } from '../../src/catalog/prices/pricing.ts'
 
 const properties = {
   width: { type: 'integer', title: 'Width', maximum: 2000, default: 1000 },

@@ -1,6 +1,6 @@
 // Prices: CEL over the input, in exact numbers, whole credits or an error. Engines, section Prices (P65, P191).
 import { describe, expect, test } from 'vitest'
-import { compilePrice, PriceError } from '../../src/catalog/pricing.ts'
+import { compilePrice, PriceError } from '../../src/catalog/prices/pricing.ts'
 
 const price = (expression: string, input: object = {}, usage?: Record<string, number>): number =>
   compilePrice(expression).evaluate(input as never, usage)

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dump, load } from 'js-yaml'
 import { expect, test } from 'vitest'
-import { hasHidden } from '../../src/core/hidden-characters.ts'
+import { hasHidden } from '../../src/core/text/hidden-characters.ts'
 import { serveFake } from '../engines/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
 

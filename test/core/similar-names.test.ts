@@ -1,6 +1,6 @@
 // Names that are suggested for one that is unknown.
 import { expect, test } from 'vitest'
-import { findSimilar, suggest } from '../../src/core/similar-names.ts'
+import { findSimilar, suggest } from '../../src/core/text/similar-names.ts'
 
 const fields = ['prompt', 'style', 'seed', 'width', 'height', 'duration', 'constructor']
 const models = ['b/image/poster/text-to-image', 'b/image/art/text-to-image', 'b/image/art/edit', 'b/video/motion/text']

@@ -1,6 +1,6 @@
 // /v1/account: what a key may know of its account (P49, P50, P51).
 import { afterAll, expect, test } from 'vitest'
-import { toPermissionCode } from '../../src/services/convert.ts'
+import { toPermissionCode } from '../../src/services/messages/convert.ts'
 import { startTestApp } from '../test-app.ts'
 
 const app = await startTestApp({

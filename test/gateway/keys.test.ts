@@ -1,7 +1,7 @@
 // API keys: how they are sent, when they work, and what they may do (P84, P85, P86).
 import { afterAll, describe, expect, test } from 'vitest'
 import { permissions } from '../../src/core/accounts/key.ts'
-import { toPermissionCode } from '../../src/services/convert.ts'
+import { toPermissionCode } from '../../src/services/messages/convert.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { sendRaw } from './raw-http.ts'

@@ -2,7 +2,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Permission } from '../../src/core/accounts/key.ts'
-import { toPermissionCode } from '../../src/services/convert.ts'
+import { toPermissionCode } from '../../src/services/messages/convert.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 
 const app = await startTestApp({

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { createInProcessTransport } from '../../src/rpc/in-process.ts'
-import type { StreamCall } from '../../src/services/service.ts'
+import type { StreamCall } from '../../src/services/calls/service.ts'
 import { startBareGateway } from './bare-gateway.ts'
 
 const job = { jobId: 'job_x', status: JobStatus.RUNNING, billing: {}, createdAt: {} }

@@ -11,7 +11,7 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { permissions } from '../../src/core/accounts/key.ts'
-import { toPermissionName } from '../../src/services/convert.ts'
+import { toPermissionName } from '../../src/services/messages/convert.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 

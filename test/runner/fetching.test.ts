@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { expect, test, vi } from 'vitest'
-import { createAllowance } from '../../src/runner/allowance.ts'
+import { createAllowance } from '../../src/runner/slots/allowance.ts'
 import { openHost, openRawHost } from '../files/media/media-app.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'
 

@@ -10,7 +10,7 @@ import type { JobOutcome } from '../../src/core/jobs/job.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createThrottle } from '../../src/engines/remote/throttle.ts'
 import type { Attempt } from '../../src/runner/attempt.ts'
-import { closeOutputFolder, openOutputFolder } from '../../src/runner/outputs.ts'
+import { closeOutputFolder, openOutputFolder } from '../../src/runner/media/outputs.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'
 
 const descriptors = vi.hoisted(() => ({ lacking: 0 }))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { ApiKey } from '../../src/core/accounts/key.ts'
 import type { Store } from '../../src/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
-import { callerKey } from '../../src/services/caller.ts'
+import { callerKey } from '../../src/services/calls/caller.ts'
 import { createGenerationService, type GenerationDeps } from '../../src/services/generation.ts'
 
 test('the feed forgets a watch whose input cannot be read', async () => {

@@ -5,7 +5,7 @@ import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { FilesFolder, FilesFolders } from '../../src/core/jobs/retention.ts'
 import { createInProcessTransport } from '../../src/rpc/in-process.ts'
 import { trustService } from '../../src/rpc/pipeline.ts'
-import { createAdminService } from '../../src/services/admin.ts'
+import { createAdminService } from '../../src/services/admin/admin.ts'
 import { claimOne, createHeldClock, startJob, testAsset } from '../storage/fixture.ts'
 import { openTestStore } from '../test-store.ts'
 

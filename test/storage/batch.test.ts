@@ -1,7 +1,7 @@
 // Group commit at its edges: a full disk, a transaction that is gone, a rule that only the commit checks.
 import type Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
+import { createBatchRunner } from '../../src/storage/sqlite/threads/batch.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
 function createTable(path: string): Database.Database & Disposable {

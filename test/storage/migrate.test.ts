@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { StartupError } from '../../src/core/errors.ts'
 import { openFile, setPragmas, toStartupError } from '../../src/storage/sqlite/connection.ts'
 import { loadMigrations, migrate } from '../../src/storage/sqlite/migrate.ts'
-import { noThreads } from '../../src/storage/sqlite/no-threads.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { openSqliteTables } from '../../src/storage/sqlite/tables.ts'
-import { ownThreads } from '../../src/storage/sqlite/threads.ts'
+import { noThreads } from '../../src/storage/sqlite/threads/no-threads.ts'
+import { ownThreads } from '../../src/storage/sqlite/threads/threads.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 async function refusal(path: string, threads = noThreads): Promise<string> {

@@ -1,7 +1,7 @@
 // The ordinals of an account's jobs, by which a page of them is found: SQLite lets none be left out or given twice, and no page is
 // walked to.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createJobReads } from '../../src/storage/sqlite/jobs.ts'
+import { createJobReads } from '../../src/storage/sqlite/jobs/jobs.ts'
 import { filterOf, makeJobs } from './fixture.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '../../src/core/clock.ts'
-import { noThreads } from '../../src/storage/sqlite/no-threads.ts'
 import { openSqliteStore, type SqliteOptions } from '../../src/storage/sqlite/open.ts'
-import type { Threads } from '../../src/storage/sqlite/threads.ts'
+import { noThreads } from '../../src/storage/sqlite/threads/no-threads.ts'
+import type { Threads } from '../../src/storage/sqlite/threads/threads.ts'
 import type { OpenTestStore, TestStore } from './fixture.ts'
 
 // Starting a thread and loading its modules takes three times as long as the rest of a server.

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
-import { startWriterThread } from '../../src/storage/sqlite/threads.ts'
+import { openGroupCommit } from '../../src/storage/sqlite/threads/group-commit.ts'
+import { startWriterThread } from '../../src/storage/sqlite/threads/threads.ts'
 import { storeContract } from './contract.ts'
 import {
   balanceOf,

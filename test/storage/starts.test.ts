@@ -1,9 +1,9 @@
 // Starts that run as one command in SQLite.
 import { expect, test } from 'vitest'
 import { createIdSource } from '../../src/core/ids.ts'
-import { createCommands, runCommands } from '../../src/storage/sqlite/commands.ts'
+import { toStartRequest, type StartAnswer } from '../../src/storage/sqlite/jobs/starts.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
-import { toStartRequest, type StartAnswer } from '../../src/storage/sqlite/starts.ts'
+import { createCommands, runCommands } from '../../src/storage/sqlite/threads/commands.ts'
 import { startOf } from './fixture.ts'
 import { openRaw } from './sqlite-fixture.ts'
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { startWriterAhead } from '../../src/app/store/writer-ahead.ts'
 import { readConfig } from '../../src/config.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
-import { ownThreads, startWriterThread } from '../../src/storage/sqlite/threads.ts'
+import { ownThreads, startWriterThread } from '../../src/storage/sqlite/threads/threads.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 test('a thread that was started ahead of time opens the database that it is given', async () => {
@@ -25,7 +25,7 @@ test('a thread that was started ahead of time opens the database that it is give
 })
 
 test('a process that never tells it a database ends', async () => {
-  const module = import.meta.resolve('../../src/storage/sqlite/threads.ts')
+  const module = import.meta.resolve('../../src/storage/sqlite/threads/threads.ts')
   const program = `const { startWriterThread } = await import(${JSON.stringify(module)}); startWriterThread()`
   const running = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { timeout: 60_000 })
   expect((await running).stdout).toBe('')

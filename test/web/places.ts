@@ -1,7 +1,7 @@
 // Every page of the console in a state worth looking at, for axe and for pictures of them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toPermissionCode } from '../../src/services/convert.ts'
+import { toPermissionCode } from '../../src/services/messages/convert.ts'
 import type { TestApp } from '../test-app.ts'
 import type { WebhookApp } from '../webhooks/webhook-app.ts'
 import type { BrowserPage } from './browser-page.ts'

@@ -1,7 +1,7 @@
 // The rules of webhooks: when a delivery is tried again, which addresses may be registered, and how a body is signed.
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { createWebhookSecret, findBadWebhookUrl, toSecretText } from '../../src/services/webhook-endpoint.ts'
+import { createWebhookSecret, findBadWebhookUrl, toSecretText } from '../../src/services/messages/webhook-endpoint.ts'
 import { planDelivery } from '../../src/webhooks/retries.ts'
 import { signWebhook, toWebhookBody } from '../../src/webhooks/signature.ts'
 

@@ -14,7 +14,7 @@ import { addOpenaiRoutes } from '../../openai/routes.ts'
 import { isLoopback } from '../../outgoing/hosts.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
 import type { PipelineDeps } from '../../rpc/pipeline.ts'
-import type { GuardedService } from '../../services/service.ts'
+import type { GuardedService } from '../../services/calls/service.ts'
 import { type FileShares } from './open-files.ts'
 
 /** What the public HTTP port serves. */

@@ -1,6 +1,6 @@
 // The logger of a process: JSON lines on standard output, with clients' texts cut and secrets redacted.
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { cutText, redactSecrets } from '../../core/log-text.ts'
+import { cutText, redactSecrets } from '../../core/text/log-text.ts'
 import type { Secrets } from '../../engines/secrets.ts'
 import { LogStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'

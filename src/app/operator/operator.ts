@@ -9,7 +9,7 @@ import type { Store } from '../../core/store.ts'
 import { createFilesFolders } from '../../files/folders.ts'
 import { createInProcessTransport } from '../../rpc/in-process.ts'
 import { trustService } from '../../rpc/pipeline.ts'
-import { createAdminService } from '../../services/admin.ts'
+import { createAdminService } from '../../services/admin/admin.ts'
 import { createBlobs, type FilesLocation } from '../files.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */

@@ -52,7 +52,7 @@ export async function openStore(
  */
 export async function openExistingStore(location: StoreLocation): Promise<Store & AsyncDisposable> {
   if (location.databaseUrl) return openPostgres(location, location.databaseUrl, { listens: false })
-  const { noThreads } = await import('../../storage/sqlite/no-threads.ts')
+  const { noThreads } = await import('../../storage/sqlite/threads/no-threads.ts')
   return openSqliteStore({ path: layOut(location.dataDir).database, migrates: false, threads: noThreads })
 }
 

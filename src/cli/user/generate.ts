@@ -3,7 +3,7 @@ import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.
 import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '../../core/errors.ts'
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import { parseCount } from './counts.ts'
 import { explainInput } from './input-fields.ts'
 import { buildInput, type InputOptions } from './input.ts'

@@ -1,7 +1,7 @@
 // Names the fields of an input as they were written on the command line, in refusals: what was given, and what it must be.
 import { type Input, type Json, type Problem, Refused } from '@mediagen/client/client.ts'
 import { StartupError } from '../../core/errors.ts'
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import type { InputOptions } from './input.ts'
 
 type Violation = NonNullable<Problem['errors']>[number]

@@ -1,6 +1,6 @@
 // What one model takes, for people at a terminal: its fields from the schema of its input, its price and an example.
 import type { Json, ModelDetail } from '@mediagen/client/client.ts'
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import { findSchema, type Schema } from './schema.ts'
 
 const kinds: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 // What commands print: a JSON document with --json, else lines for people, in which no text of others can act on the terminal.
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 
 // A column is never cut below this.
 const narrowest = 8

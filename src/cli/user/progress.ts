@@ -1,6 +1,6 @@
 // How a job goes, on standard error: a bar that moves on a terminal, a line for each state anywhere else.
 import type { Job } from '@mediagen/client/client.ts'
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 
 const width = 24
 

@@ -12,7 +12,7 @@ import {
 } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '../../core/errors.ts'
-import { escapeHidden } from '../../core/hidden-characters.ts'
+import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import { print, type Printed } from './print.ts'
 import { describeFileError } from './words.ts'
 

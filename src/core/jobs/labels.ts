@@ -1,5 +1,5 @@
 // Labels of a start: names and values of its client's own, such as a team or a campaign. They change nothing about the job.
-import { hasHidden } from '../hidden-characters.ts'
+import { hasHidden } from '../text/hidden-characters.ts'
 
 /** Values by name; empty for none. */
 export type Labels = Readonly<Record<string, string>>

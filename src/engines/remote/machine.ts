@@ -12,8 +12,8 @@ import { type FoundSubmission, longestAnswerMs } from '@mediagen/engine/provider
 import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { openCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
-import { fetchResult } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
+import { fetchResult } from './media/fetch-outputs.ts'
 import type { Provider } from './provider.ts'
 import type { Throttle } from './throttle.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BusboyConfig, BusboyHeaders, BusboyInstance } from '@fastify/busboy'
 import { MediagenError } from '../../core/errors.ts'
-import { cutText } from '../../core/log-text.ts'
+import { cutText } from '../../core/text/log-text.ts'
 
 const partName = 'file'
 // More than one of each is refused by name, so the bounds only need to detect that.

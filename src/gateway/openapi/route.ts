@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, retryable } from '../../core/errors.ts'
 import { compressLarge } from '../compress.ts'
 import { problemKinds } from '../problems/problem-kinds.ts'
-import { deliverySchema, problemSchema } from '../schemas.ts'
+import { deliverySchema, problemSchema } from '../schemas/schemas.ts'
 import { createDocument, json, type Operation, type Route } from './document.ts'
 
 declare module 'fastify' {

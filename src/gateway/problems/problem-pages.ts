@@ -2,7 +2,7 @@
 import { findOrMake } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, MediagenError, retryable } from '../../core/errors.ts'
-import { cutText } from '../../core/log-text.ts'
+import { cutText } from '../../core/text/log-text.ts'
 import { sendFile, site } from '../console.ts'
 import type { ServedFile } from '../pages/served-file.ts'
 import { escapeHtml } from '../pages/site.ts'

@@ -11,6 +11,8 @@ import type { WindowLimit } from '../../core/accounts/limits.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { describeViolations } from '../../core/violations.ts'
 import { type CoreClient, forward } from '../core-client.ts'
+import { page, readQuery } from '../query.ts'
+import { permissionCodes, toListOf, toRecord } from '../records.ts'
 import {
   createdKeySchema,
   keyBodySchema,
@@ -18,10 +20,8 @@ import {
   keySchema,
   limitedKeySchema,
   ownKeySchema,
-} from '../key-schemas.ts'
-import { page, readQuery } from '../query.ts'
-import { permissionCodes, toListOf, toRecord } from '../records.ts'
-import { accountSchema, keyListSchema } from '../schemas.ts'
+} from '../schemas/key-schemas.ts'
+import { accountSchema, keyListSchema } from '../schemas/schemas.ts'
 
 /** Adds the routes. */
 export function addAccountRoutes(app: FastifyInstance, core: CoreClient): void {

@@ -6,7 +6,7 @@ import { type CoreClient, forward } from '../core-client.ts'
 import { isForm, readForm } from '../http/form.ts'
 import { page, readQuery } from '../query.ts'
 import { toListOf, toRecord } from '../records.ts'
-import { fileListSchema, fileSchema } from '../schemas.ts'
+import { fileListSchema, fileSchema } from '../schemas/schemas.ts'
 import { readBody, readFormBody, sendFile, tooLarge } from '../upload.ts'
 
 interface FileParams {

@@ -11,13 +11,13 @@ import {
 import type { Labels } from '../../core/jobs/labels.ts'
 import { patienceOf } from '../../guards/hang-ups.ts'
 import { addLabelHeaders, type LabelHeader } from '../../guards/label-headers.ts'
-import { generateBodySchema, runBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from '../headers.ts'
 import { flag, readQuery } from '../query.ts'
 import { addReceipt } from '../receipt.ts'
 import { isTerminalStatus, toRecord } from '../records.ts'
-import { jobSchema } from '../schemas.ts'
+import { generateBodySchema, runBodySchema } from '../schemas/bodies.ts'
+import { jobSchema } from '../schemas/schemas.ts'
 
 const query = {
   wait: flag('Answer once the job is terminal or after about three minutes, whichever comes first.'),

@@ -13,7 +13,7 @@ import { toMediagenError, toProblem } from '../problems/problem.ts'
 import { oneOf, page, readQuery, text } from '../query.ts'
 import { addReceipt } from '../receipt.ts'
 import { jobStatusCodes, toListOf, toRecord } from '../records.ts'
-import { jobListSchema, jobSchema } from '../schemas.ts'
+import { jobListSchema, jobSchema } from '../schemas/schemas.ts'
 
 interface JobParams {
   job_id: string

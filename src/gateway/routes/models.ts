@@ -15,7 +15,7 @@ import { type CoreClient, forward } from '../core-client.ts'
 import { json } from '../openapi/document.ts'
 import { flag, page, readQuery, text } from '../query.ts'
 import { toList, toListOf, toRecord } from '../records.ts'
-import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from '../schemas.ts'
+import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from '../schemas/schemas.ts'
 
 const listQuery = {
   search: text('Words; each matches the name, the description or the model id.', 200),

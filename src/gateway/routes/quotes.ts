@@ -2,11 +2,11 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { FastifyInstance } from 'fastify'
 import { QuoteSchema } from '../../../gen/mediagen/v1/quotes_pb.ts'
-import { quoteBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { readQuery } from '../query.ts'
 import { toRecord } from '../records.ts'
-import { quoteSchema } from '../schemas.ts'
+import { quoteBodySchema } from '../schemas/bodies.ts'
+import { quoteSchema } from '../schemas/schemas.ts'
 
 interface QuoteBody {
   model: string

@@ -5,7 +5,7 @@ import { compressLarge } from '../compress.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { page, readQuery } from '../query.ts'
 import { toListOf } from '../records.ts'
-import { entryListSchema, walletSchema } from '../schemas.ts'
+import { entryListSchema, walletSchema } from '../schemas/schemas.ts'
 
 /** Adds the routes. */
 export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {

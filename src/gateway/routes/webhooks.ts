@@ -3,17 +3,17 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { DeliverySchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
 import { toTimestampText } from '../../core/clock.ts'
-import { webhookBodySchema } from '../bodies.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { oneOf, page, readQuery } from '../query.ts'
 import { deliveryStatusCodes, toListOf, toRecord } from '../records.ts'
+import { webhookBodySchema } from '../schemas/bodies.ts'
 import {
   createdWebhookSchema,
   deliveryListSchema,
   rotatedWebhookSchema,
   webhookListSchema,
   webhookSchema,
-} from '../schemas.ts'
+} from '../schemas/schemas.ts'
 
 interface WebhookParams {
   webhook_id: string

@@ -10,7 +10,7 @@ import {
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../../core/errors.ts'
-import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/service.ts'
+import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/calls/service.ts'
 import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 

@@ -1,6 +1,6 @@
 // All open calls of the gRPC port, and the bytes that they hold: unfinished requests and answers that were not read.
 import type { StatusObject } from '@grpc/grpc-js'
-import type { CallHead } from '../../services/service.ts'
+import type { CallHead } from '../../services/calls/service.ts'
 import type { Connection } from './sessions.ts'
 
 /** An open call. */

@@ -1,6 +1,6 @@
 // The errors of a request over gRPC that cannot be read.
 import { MediagenError } from '../../core/errors.ts'
-import { cutText } from '../../core/log-text.ts'
+import { cutText } from '../../core/text/log-text.ts'
 
 const retryGivenUpSeconds = 1
 

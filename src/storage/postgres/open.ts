@@ -12,13 +12,14 @@ import { createReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
 import { readLedgerRoot, verifyLedger } from '../verify.ts'
-import { adjustCredits, changeAccountLimits, createAccount, createAccountReads, grantCredits } from './accounts.ts'
-import { createAuditReads, record } from './audit.ts'
-import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
-import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './claims.ts'
-import { type Database, openDatabase } from './connection.ts'
-import { claimDeliveries, createDeliveryReads, redeliver, reportDelivery } from './deliveries.ts'
-import { createJobReads, readPositions } from './jobs.ts'
+import {
+  adjustCredits,
+  changeAccountLimits,
+  createAccount,
+  createAccountReads,
+  grantCredits,
+} from './accounts/accounts.ts'
+import { createAuditReads, record } from './accounts/audit.ts'
 import {
   changeKeyLimits,
   createKey,
@@ -27,19 +28,24 @@ import {
   recordKeyUses,
   revokeKey,
   rotateSigningKey,
-} from './keys.ts'
-import { dropLead, readLead, takeLead } from './leaders.ts'
+} from './accounts/keys.ts'
+import { type Database, openDatabase } from './connection.ts'
+import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
+import { createUpload, createUploadReads, deleteUpload } from './files/uploads.ts'
+import { deleteJob, requestCancel, resolveReview } from './jobs/cancellations.ts'
+import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './jobs/claims.ts'
+import { createJobReads, readPositions } from './jobs/jobs.ts'
+import { answerPendingWork, claimPendingWork } from './jobs/pending-work.ts'
+import { type StartAnswer, startGenerations, withPosition } from './jobs/starts.ts'
+import { endLeases, findSweepSteps } from './jobs/sweeps.ts'
 import { describeUrl, prepareDatabase, toStartupError } from './migrate.ts'
 import { type Notifications, openNotifications } from './notifications.ts'
-import { answerPendingWork, claimPendingWork } from './pending-work.ts'
-import { createProviderStore } from './providers.ts'
-import { takeTokens } from './rates.ts'
-import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './retention.ts'
-import { type StartAnswer, startGenerations, withPosition } from './starts.ts'
-import { endLeases, findSweepSteps } from './sweeps.ts'
+import { dropLead, readLead, takeLead } from './shared/leaders.ts'
+import { createProviderStore } from './shared/providers.ts'
+import { takeTokens } from './shared/rates.ts'
 import { runTogether } from './together.ts'
-import { createUpload, createUploadReads, deleteUpload } from './uploads.ts'
-import { createWebhookReads, createWebhookWrites } from './webhook-endpoints.ts'
+import { claimDeliveries, createDeliveryReads, redeliver, reportDelivery } from './webhooks/deliveries.ts'
+import { createWebhookReads, createWebhookWrites } from './webhooks/webhook-endpoints.ts'
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000

@@ -1,7 +1,7 @@
 // What a provider says is bounded: its words are hidden, cut and matched in linear time, its JSON is looked through before it is
 // parsed, and its numbers are usage only as far as a price can name them.
 import { describe, expect, test } from 'vitest'
-import { findFiles, toNumbers } from '../../../src/engines/remote/outputs.ts'
+import { findFiles, toNumbers } from '../../../src/engines/remote/media/outputs.ts'
 import { createQuote } from '../../../src/engines/remote/quote.ts'
 import { readJson } from '../../../src/engines/remote/short-json.ts'
 import { createSecrets } from '../../../src/engines/secrets.ts'

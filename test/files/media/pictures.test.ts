@@ -9,7 +9,7 @@ import { decode } from 'blurhash'
 import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inspectOutput } from '../../../src/files/media/probe/inspect.ts'
-import { inspectPicture } from '../../../src/files/media/probe/picture.ts'
+import { inspectPicture } from '../../../src/files/media/probe/pictures/picture.ts'
 
 let base: string
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
 import type { Preparation } from '../backend.ts'
 import { isObject } from '../connection.ts'
-import { toContentType } from '../media-input.ts'
+import { toContentType } from '../media/media-input.ts'
 import { openModel, packageOf, type Task, taskOf, toUrlOf } from './ai-sdk-packages.ts'
 import { openQuestion } from './ai-sdk-wire.ts'
 

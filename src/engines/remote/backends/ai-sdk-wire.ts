@@ -11,7 +11,7 @@ import {
   toReason,
   Unknown,
 } from '../connection.ts'
-import { toJsonBody } from '../multipart.ts'
+import { toJsonBody } from '../media/multipart.ts'
 import { readRawCost } from './ai-sdk-cost.ts'
 
 /** The exchange of a package in one call. */

@@ -2,9 +2,9 @@
 // be paths inside the container, and a prediction cannot be read (GET is 405).
 import type { Backend } from '../backend.ts'
 import { Failed, isObject, PaidForNothing, toReason, Unknown } from '../connection.ts'
-import { completeInput } from '../media-input.ts'
-import { toJsonBody } from '../multipart.ts'
-import { findOutputs, toNumbers } from '../outputs.ts'
+import { completeInput } from '../media/media-input.ts'
+import { toJsonBody } from '../media/multipart.ts'
+import { findOutputs, toNumbers } from '../media/outputs.ts'
 
 /** cog. */
 export const cog: Backend = {

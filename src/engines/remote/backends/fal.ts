@@ -3,9 +3,9 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, NoVerdict, readId, toReason } from '../connection.ts'
-import { completeInput } from '../media-input.ts'
-import { toJsonBody } from '../multipart.ts'
-import { findFiles, toNumbers } from '../outputs.ts'
+import { completeInput } from '../media/media-input.ts'
+import { toJsonBody } from '../media/multipart.ts'
+import { findFiles, toNumbers } from '../media/outputs.ts'
 
 const noRequest = '00000000-0000-0000-0000-000000000000'
 

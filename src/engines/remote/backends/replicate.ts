@@ -4,9 +4,9 @@ import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
-import { completeInput } from '../media-input.ts'
-import { toJsonBody } from '../multipart.ts'
-import { findOutputs, toNumbers } from '../outputs.ts'
+import { completeInput } from '../media/media-input.ts'
+import { toJsonBody } from '../media/multipart.ts'
+import { findOutputs, toNumbers } from '../media/outputs.ts'
 import type { RemoteSpec } from '../provider.ts'
 
 // How far its clock and ours may differ.

@@ -1,9 +1,9 @@
 // stable-diffusion.cpp's server: its own job API under /sdcpp/v1, whose jobs can be read after a crash; those of /v1/images/* cannot.
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
-import { completeInput } from '../media-input.ts'
-import { toJsonBody } from '../multipart.ts'
-import { decodeOutput } from '../outputs.ts'
+import { completeInput } from '../media/media-input.ts'
+import { toJsonBody } from '../media/multipart.ts'
+import { decodeOutput } from '../media/outputs.ts'
 
 /** stable-diffusion.cpp. */
 export const sdServer: Backend = {

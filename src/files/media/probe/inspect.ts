@@ -5,8 +5,8 @@ import { createReadStream } from 'node:fs'
 import { invalidOutput } from '../invalid-output.ts'
 import { findKind, type Kind } from '../kinds.ts'
 import type { Inspection, InspectRequest } from './inspection.ts'
-import { inspectPicture } from './picture.ts'
-import { toBlurhash, writePreview } from './preview.ts'
+import { inspectPicture } from './pictures/picture.ts'
+import { toBlurhash, writePreview } from './pictures/preview.ts'
 
 /**
  * Inspects a file.
@@ -18,7 +18,7 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
   const { preview, isPicture, ...seen } = type.contentType.startsWith('image/')
     ? { ...type, ...(await inspectPicture(path, name, toSharpFormat(type), bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
-      await (await import('./recording.ts')).inspectRecording(request, type)
+      await (await import('./films/recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)
   // Further digits are rounding errors: Matroska counts milliseconds, and rounds where a packet begins and how long it is.
   const digits = ['webm', 'mkv', 'mka'].includes(seen.extension) ? 100 : 1000

@@ -1,0 +1,69 @@
+// The operator's keys and limits, for any account.
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
+import type { Catalog } from '../../catalog/model.ts'
+import type { Actor } from '../../core/accounts/audit.ts'
+import { noLimits } from '../../core/accounts/limits.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Store } from '../../core/store.ts'
+import { accountNotFound } from '../account.ts'
+import { findEmpty, readPage } from '../calls/request.ts'
+import { keyNotFound, makeKey, readNewKey } from '../keys.ts'
+import { toAccountMessage, toKeyMessage } from '../messages/convert.ts'
+import { findUnmatched, readLimitsChange } from '../messages/limits.ts'
+
+/** What they need. */
+export interface KeyAdminDeps {
+  readonly store: Pick<Store, 'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey'>
+  readonly clock: Clock
+  /** What patterns of models are compared with; null where it is not loaded. */
+  readonly catalog: Pick<Catalog, 'ready'> | null
+  readonly by: (context: HandlerContext) => Actor
+}
+
+/** Creates the operator's part, for AdminService. */
+export function createKeyAdmin({
+  store,
+  clock,
+  catalog,
+  by,
+}: KeyAdminDeps): Pick<
+  ServiceImpl<typeof AdminService>,
+  'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey'
+> {
+  return {
+    async createKey(request, context) {
+      const { accountId } = request
+      const terms = readNewKey(request, clock.nowMs(), findEmpty({ account_id: accountId }))
+      const limits = { ...noLimits, ...terms.limits }
+      const made = await makeKey(store, { ...terms, accountId, limits, makerId: null }, by(context))
+      if (!made) throw accountNotFound(accountId)
+      return { ...made, unmatchedModels: findUnmatched(limits, catalog) }
+    },
+
+    async changeKeyLimits({ keyId, limits, updateMask }, context) {
+      const change = readLimitsChange(limits, updateMask, clock.nowMs())
+      const key = await store.changeKeyLimits(keyId, change, by(context))
+      if (!key) throw keyNotFound(keyId)
+      return { key: toKeyMessage(key), unmatchedModels: findUnmatched(key.limits, catalog) }
+    },
+
+    async changeAccountLimits({ accountId, limits, updateMask }, context) {
+      const change = readLimitsChange(limits, updateMask, clock.nowMs())
+      const account = await store.changeAccountLimits(accountId, change, by(context))
+      if (!account) throw accountNotFound(accountId)
+      return { account: toAccountMessage(account), unmatchedModels: findUnmatched(account.limits, catalog) }
+    },
+
+    async listKeys(request) {
+      const { items, total } = await store.listKeys(request.accountId || null, readPage(request))
+      return { keys: items.map(toKeyMessage), total }
+    },
+
+    async revokeKey(request, context) {
+      const key = await store.revokeKey(request.keyId, by(context))
+      if (!key) throw keyNotFound(request.keyId)
+      return { key: toKeyMessage(key) }
+    },
+  }
+}
