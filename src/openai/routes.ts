@@ -1,10 +1,10 @@
 // The doors of OpenAI's interface. docs/openai.md.
 import type { FastifyInstance } from 'fastify'
 import { createAttempts } from './attempts.ts'
-import { addImageEdits, type EditsDeps } from './edits.ts'
-import { addImageGenerations, type ImagesDeps } from './images.ts'
-import { addSpeech, type SpeechDeps } from './speech.ts'
-import { addVoices } from './voices.ts'
+import { addImageEdits, type EditsDeps } from './images/edits.ts'
+import { addImageGenerations, type ImagesDeps } from './images/images.ts'
+import { addSpeech, type SpeechDeps } from './speech/speech.ts'
+import { addVoices } from './speech/voices.ts'
 
 /** What all doors need. */
 export type OpenaiDeps = ImagesDeps & EditsDeps & SpeechDeps

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'
-import { type ImageBody, nameFields, toImageOrder } from '../../src/openai/image-request.ts'
+import { type ImageBody, nameFields, toImageOrder } from '../../src/openai/images/image-request.ts'
 
 function modelWith(...names: (string | [string, JsonObject])[]) {
   const properties = Object.fromEntries(names.map((name) => (typeof name === 'string' ? [name, {}] : name)))

@@ -5,7 +5,7 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'
-import { findPictureFields, placePictures } from '../../src/openai/picture-fields.ts'
+import { findPictureFields, placePictures } from '../../src/openai/images/picture-fields.ts'
 
 const picture = { type: 'string', format: 'media', contentMediaType: 'image/*' }
 const pictures = { type: 'array', items: picture }

@@ -2,7 +2,7 @@
 import type { Catalog, Model } from '../../catalog/model.ts'
 import type { Config } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
-import { findPictureFields } from '../../openai/picture-fields.ts'
+import { findPictureFields } from '../../openai/images/picture-fields.ts'
 
 /**
  * Checks the models that the settings name. In front of a core elsewhere they are found at the first request.

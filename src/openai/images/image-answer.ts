@@ -1,7 +1,7 @@
 // Ended jobs as an answer of OpenAI's interface.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import type { Job, Output } from '../../gen/mediagen/v1/generation_pb.ts'
-import { record, string, url } from '../gateway/schemas/schema-fields.ts'
+import type { Job, Output } from '../../../gen/mediagen/v1/generation_pb.ts'
+import { record, string, url } from '../../gateway/schemas/schema-fields.ts'
 import type { ImageBody } from './image-request.ts'
 
 const tokens = { type: 'integer' } as const

@@ -1,14 +1,14 @@
 // POST /v1/audio/speech: text as speech, for programs that speak OpenAI's interface. docs/openai.md.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Modality } from '../../gen/mediagen/v1/catalog_pb.ts'
-import { nameStream } from '../gateway/events.ts'
-import { toMediagenError } from '../gateway/problems/problem.ts'
-import { readQuery } from '../gateway/query.ts'
-import type { Attempts } from './attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
-import { nameFields } from './image-request.ts'
-import { type OpenOutput, outputsOf } from './outputs.ts'
+import { Modality } from '../../../gen/mediagen/v1/catalog_pb.ts'
+import { nameStream } from '../../gateway/events.ts'
+import { toMediagenError } from '../../gateway/problems/problem.ts'
+import { readQuery } from '../../gateway/query.ts'
+import type { Attempts } from '../attempts.ts'
+import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from '../door.ts'
+import { nameFields } from '../images/image-request.ts'
+import { type OpenOutput, outputsOf } from '../outputs.ts'
 import { type SpeechBody, toSpeechOrder } from './speech-request.ts'
 
 /** What the door of speech needs. */

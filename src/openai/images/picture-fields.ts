@@ -1,9 +1,9 @@
 // Which fields of a model take the pictures of a request.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
-import { describeViolations } from '../core/violations.ts'
-import { isObject, resolveRef } from '../schema/refs.ts'
-import type { DoorModel } from './fields.ts'
+import { MediagenError, type Violation } from '../../core/errors.ts'
+import { describeViolations } from '../../core/violations.ts'
+import { isObject, resolveRef } from '../../schema/refs.ts'
+import type { DoorModel } from '../fields.ts'
 
 /** A field for pictures. */
 interface PictureField {

@@ -1,12 +1,12 @@
 // The pictures of a request of OpenAI's interface, in every form in which clients send them.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { File } from '../../gen/mediagen/v1/files_pb.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
-import { describeViolations } from '../core/violations.ts'
-import { isMediaReference, isUploadId } from '../files/media/reference.ts'
-import { refuseRepeatedNames } from '../guards/json-names.ts'
-import { refuseManyValues } from '../guards/json-values.ts'
-import { isObject } from '../schema/refs.ts'
+import type { File } from '../../../gen/mediagen/v1/files_pb.ts'
+import { MediagenError, type Violation } from '../../core/errors.ts'
+import { describeViolations } from '../../core/violations.ts'
+import { isMediaReference, isUploadId } from '../../files/media/reference.ts'
+import { refuseRepeatedNames } from '../../guards/json-names.ts'
+import { refuseManyValues } from '../../guards/json-values.ts'
+import { isObject } from '../../schema/refs.ts'
 import type { ImageBody } from './image-request.ts'
 
 /** The most pictures of a request, as OpenAI has it. */

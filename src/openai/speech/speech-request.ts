@@ -1,9 +1,9 @@
 // A request of OpenAI's interface for speech, as the input of a model.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
-import { describeViolations } from '../core/violations.ts'
-import { toPointerToken } from '../schema/violations.ts'
-import { type DoorModel, type FieldRules, meaningsOf, propertiesOf, targetOf, translateField } from './fields.ts'
+import { MediagenError, type Violation } from '../../core/errors.ts'
+import { describeViolations } from '../../core/violations.ts'
+import { toPointerToken } from '../../schema/violations.ts'
+import { type DoorModel, type FieldRules, meaningsOf, propertiesOf, targetOf, translateField } from '../fields.ts'
 
 /** Body of a request; its route has checked the types of these fields. */
 export interface SpeechBody extends JsonObject {

@@ -1,14 +1,14 @@
 // POST /v1/images/generations: pictures for programs that speak OpenAI's interface. docs/openai.md.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Modality } from '../../gen/mediagen/v1/catalog_pb.ts'
-import { json } from '../gateway/openapi/document.ts'
-import { toMediagenError } from '../gateway/problems/problem.ts'
-import { readQuery } from '../gateway/query.ts'
-import type { Attempts } from './attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from './door.ts'
+import { Modality } from '../../../gen/mediagen/v1/catalog_pb.ts'
+import { json } from '../../gateway/openapi/document.ts'
+import { toMediagenError } from '../../gateway/problems/problem.ts'
+import { readQuery } from '../../gateway/query.ts'
+import type { Attempts } from '../attempts.ts'
+import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from '../door.ts'
+import { outputsOf } from '../outputs.ts'
 import { describeImages, imagesSchema } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
-import { outputsOf } from './outputs.ts'
 import { readStream, streamImage, type StreamOrder } from './stream.ts'
 
 /** What the doors of pictures need. */

@@ -1,7 +1,7 @@
 // GET /v1/audio/voices: the voices of a model, as pickers of voices read them. docs/openai.md.
 import type { FastifyInstance } from 'fastify'
-import { flag, readQuery, text } from '../gateway/query.ts'
-import { record, string } from '../gateway/schemas/schema-fields.ts'
+import { flag, readQuery, text } from '../../gateway/query.ts'
+import { record, string } from '../../gateway/schemas/schema-fields.ts'
 import { listVoices } from './speech-request.ts'
 import { findSpeechModel, type SpeechDeps } from './speech.ts'
 
