@@ -2,6 +2,7 @@
 // and the provider of the AI SDK, packed.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -56,7 +57,8 @@ const modules = join(project, 'node_modules')
 mkdirSync(join(modules, '@mediagen/ai-sdk'), { recursive: true })
 await run('tar', ['-xzf', provider, '-C', join(modules, '@mediagen/ai-sdk'), '--strip-components=1'])
 mkdirSync(join(modules, '@ai-sdk'))
-symlinkSync(join(root, 'packages/ai-sdk/node_modules/@ai-sdk/provider'), join(modules, '@ai-sdk/provider'))
+const { resolve } = createRequire(join(root, 'packages/ai-sdk/package.json'))
+symlinkSync(dirname(resolve('@ai-sdk/provider/package.json')), join(modules, '@ai-sdk/provider'))
 symlinkSync(join(root, 'node_modules/ai'), join(modules, 'ai'))
 
 test.for(nodes.flatMap((node) => pages.map((page) => ({ ...node, page }))))(
