@@ -9,6 +9,7 @@ import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { sendRaw } from '../gateway/raw-http.ts'
 import { startTestApp, withBuiltin } from '../test-app.ts'
+import { cutFirst } from './cut-line.ts'
 import { formType, type Part, paint, startEditApp, writeForm } from './edit-app.ts'
 
 const app = await startEditApp()
@@ -224,25 +225,10 @@ test('the built-in editor, which has no prompt', async () => {
 describe('a repetition is paid once', () => {
   test('of the library, after a cut line; its picture is stored once', async () => {
     const gate = app.gate()
-    let asked = 0
-    const { sdk, jobs, wallet, files } = await createClient({
-      fetched: async (url, options) => {
-        // The library tries out what its fetch can do with forms.
-        if (String(url).startsWith('data:')) return fetch(url, options)
-        asked += 1
-        if (asked > 1) {
-          gate.open()
-          return fetch(url, options)
-        }
-        const cut = new AbortController()
-        fetch(url, { ...options, signal: cut.signal }).catch(() => {})
-        await gate.begun()
-        cut.abort()
-        throw new TypeError('the line was cut')
-      },
-    })
+    const line = cutFirst(gate)
+    const { sdk, jobs, wallet, files } = await createClient({ fetched: line.fetched })
     await sdk.images.edit({ model: 'test/edit/gate', image: await png(red), prompt: 'x', ...gate.input })
-    expect([asked, (await jobs()).total, (await files()).total]).toEqual([2, 1, 1])
+    expect([line.asked, (await jobs()).total, (await files()).total]).toEqual([2, 1, 1])
     expect(await wallet()).toMatchObject({ available: 990, held: 0 })
   })
 

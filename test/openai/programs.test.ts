@@ -15,6 +15,7 @@ import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Permission } from '../../gen/mediagen/v1/options_pb.ts'
 import { startTestApp } from '../test-app.ts'
+import { cutFirst } from './cut-line.ts'
 
 const catalogs = ['models/openai.yaml', 'models/programs.yaml'].map((name) => join(import.meta.dirname, '..', name))
 const app = await startTestApp({ MEDIAGEN_CATALOG: catalogs.join(':') })
@@ -165,21 +166,11 @@ describe('the AI SDK', () => {
 
   test('repeats after a cut line, and pays once', async () => {
     const gate = app.gate()
-    let asked = 0
-    const { model, jobs, wallet } = await createModel(async (url, options) => {
-      asked += 1
-      if (asked > 1) {
-        gate.open()
-        return fetch(url, options)
-      }
-      const cut = new AbortController()
-      fetch(url, { ...options, signal: cut.signal }).catch(() => {})
-      await gate.begun()
-      cut.abort()
-      throw Object.assign(new TypeError('fetch failed'), { cause: new Error('the line was cut') })
-    }, 'test/openai/gate')
+    const error = Object.assign(new TypeError('fetch failed'), { cause: new Error('the line was cut') })
+    const line = cutFirst(gate, error)
+    const { model, jobs, wallet } = await createModel(line.fetched, 'test/openai/gate')
     const { images } = await generateImage({ model, prompt: 'x', providerOptions: { mediagen: gate.input } })
-    expect([asked, images.length, (await jobs()).total]).toEqual([2, 1, 1])
+    expect([line.asked, images.length, (await jobs()).total]).toEqual([2, 1, 1])
     expect(await wallet()).toMatchObject({ available: 990, held: 0 })
   })
 })

@@ -11,6 +11,7 @@ import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { ffmpeg } from '../files/recordings.ts'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
+import { cutFirst } from './cut-line.ts'
 
 const settings = {
   MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/openai.yaml')}`,
@@ -254,24 +255,11 @@ describe('a refusal is in the words of this server, is not repeated, and holds n
 describe('a repetition is paid once', () => {
   test('of the library, after a cut line', async () => {
     const gate = app.gate()
-    let asked = 0
-    const { sdk, jobs, wallet } = await createClient({
-      fetched: async (url, options) => {
-        asked += 1
-        if (asked > 1) {
-          gate.open()
-          return fetch(url, options)
-        }
-        const cut = new AbortController()
-        fetch(url, { ...options, signal: cut.signal }).catch(() => {})
-        await gate.begun()
-        cut.abort()
-        throw new TypeError('the line was cut')
-      },
-    })
+    const line = cutFirst(gate)
+    const { sdk, jobs, wallet } = await createClient({ fetched: line.fetched })
     const answer = await sdk.audio.speech.create({ ...good, ...gate.input })
     expect((await bytesOf(answer)).subarray(0, 4).toString()).toBe('RIFF')
-    expect([asked, (await jobs()).total, await wallet()]).toEqual([
+    expect([line.asked, (await jobs()).total, await wallet()]).toEqual([
       2,
       1,
       expect.objectContaining({ available: 999, held: 0 }),
