@@ -55,9 +55,16 @@ export async function startOnce(
   return attempt.started
 }
 
-/** Whether the jobs ended without a charge. Otherwise they go on, and an equal request joins them. */
+/**
+ * Whether the jobs ended without a charge. Otherwise they go on, and an equal request joins them. Never rejects: nobody may be
+ * waiting for it.
+ */
 async function cancel(generations: Generations, { started }: Attempt): Promise<boolean> {
-  return generations.cancel(await started)
+  try {
+    return await generations.cancel(await started)
+  } catch {
+    return false
+  }
 }
 
 /** The latest of equal requests that another process took, or this one before it was restarted. */

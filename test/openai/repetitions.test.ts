@@ -1,0 +1,57 @@
+// Requests whose clients hang up while their jobs are started or canceled (P255, P268).
+import { createRouterTransport } from '@connectrpc/connect'
+import type { FastifyRequest } from 'fastify'
+import { expect, test } from 'vitest'
+import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
+import { MediagenError } from '../../src/core/errors.ts'
+import { createCoreClient } from '../../src/gateway/core-client.ts'
+import { createAttempts } from '../../src/openai/attempts.ts'
+import { Generations } from '../../src/openai/generations.ts'
+import { type End, startOnce } from '../../src/openai/repetitions.ts'
+import { toConnectError } from '../../src/rpc/errors.ts'
+
+/** Equal requests to a core that refuses these calls. */
+function createFixture({ refused }: { refused: 'run' | 'cancelJob' }) {
+  const refuse = () => toConnectError(new MediagenError('insufficient_credits', 'No.'), 'req_x')
+  const names: string[] = []
+  const transport = createRouterTransport(({ service }) =>
+    service(GenerationService, {
+      run({ idempotencyKey }) {
+        if (refused === 'run') throw refuse()
+        const replayed = names.includes(idempotencyKey)
+        names.push(idempotencyKey)
+        return { job: { jobId: idempotencyKey, status: JobStatus.RUNNING }, replayed }
+      },
+      cancelJob() {
+        throw refuse()
+      },
+    }),
+  )
+  const attempts = createAttempts(() => 0)
+  const request = { headers: {}, url: '/v1/images/generations' } as unknown as FastifyRequest
+  const order = { model: 'm', input: {}, count: 1, labels: {} }
+  function send() {
+    const ends: ((end: End) => void)[] = []
+    const generations = new Generations(createCoreClient(transport), order, {})
+    const started = startOnce(request, attempts, { generations, maxCredits: 1, body: '' }, Date.now, (over) =>
+      ends.push(over),
+    )
+    return { started, hangUp: () => ends.forEach((over) => over('abandoned')) }
+  }
+  return { send }
+}
+
+test('a client hangs up before its request is refused: nothing else fails', async () => {
+  const { send } = createFixture({ refused: 'run' })
+  const { started, hangUp } = send()
+  hangUp()
+  await expect(started).rejects.toThrow('insufficient_credits')
+})
+
+test('jobs that could not be canceled are joined', async () => {
+  const { send } = createFixture({ refused: 'cancelJob' })
+  const { started, hangUp } = send()
+  const group = await started
+  hangUp()
+  expect(await send().started).toEqual(group)
+})
