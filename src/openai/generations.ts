@@ -19,6 +19,12 @@ export interface Order {
   readonly labels: Labels
 }
 
+/** A job, and whether an earlier request had started it. */
+interface Started {
+  readonly job: Job
+  readonly replayed: boolean
+}
+
 /** The jobs of a request, as a client of the services. */
 export class Generations {
   readonly #core: Pick<CoreClient, 'generation' | 'quotes'>
@@ -60,14 +66,13 @@ export class Generations {
     const { count } = this.#order
     let group: Group = { base: '', maxCredits, count, input }
     try {
-      let first: Job | undefined
+      let first: Started | undefined
       let taken: unknown = null
       for (const base of bases) {
         group = { base, maxCredits, count, input }
         try {
-          const { job, replayed } = await this.#run(group, 0, false)
-          first = job
-          if (!replayed) break
+          first = await this.#run(group, 0, false)
+          if (!first.replayed) break
         } catch (error) {
           // By an equal request whose pictures were other uploads.
           if (toMediagenError(error).code !== 'idempotency_key_reused') throw error
@@ -116,17 +121,16 @@ export class Generations {
   }
 
   /** Starts the others; returns how many there are with the first. */
-  async #startOthers(group: Group, first: Job): Promise<number> {
-    const started = [first.jobId]
+  async #startOthers(group: Group, first: Started): Promise<number> {
+    const started = [first]
     try {
-      for (let index = 1; index < group.count; index += 1) {
-        const { job } = await this.#run(group, index, false)
-        started.push(job.jobId)
-      }
+      for (let index = 1; index < group.count; index += 1) started.push(await this.#run(group, index, false))
     } catch (refusal) {
       if (!isRefusal(toMediagenError(refusal))) throw refusal
-      // All or none, but what may be charged is waited for and answered with.
-      const ends = await Promise.allSettled(started.map((jobId) => this.#cancel(jobId)))
+      // All or none, but what may be charged is waited for and answered with. An earlier request may wait for those that it
+      // started: they go on, and the same request once more gets them.
+      const own = started.filter(({ replayed }) => !replayed)
+      const ends = await Promise.allSettled(own.map(({ job }) => this.#cancel(job.jobId)))
       if (!ends.some((end) => end.status === 'rejected' || end.value)) throw refusal
     }
     return started.length
@@ -144,7 +148,7 @@ export class Generations {
     )
   }
 
-  async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal) {
+  async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal): Promise<Started> {
     const { model, labels } = this.#order
     const run = { model, input, labels, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
     const { job, replayed } = await this.#core.generation.run(run, { ...this.#options, ...(signal && { signal }) })

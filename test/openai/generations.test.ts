@@ -11,15 +11,16 @@ import { toConnectError } from '../../src/rpc/errors.ts'
  * Two jobs, of which the second cannot be started.
  * @param code why
  * @param status what the first is when it is canceled; null if that fails
+ * @param replayed whether an earlier request has started the first
  */
-function createFixture(code: ErrorCode, status: JobStatus | null) {
+function createFixture(code: ErrorCode, status: JobStatus | null, replayed = false) {
   const canceled: string[] = []
   const refusal = () => toConnectError(new MediagenError(code, 'No.'), 'req_x')
   const transport = createRouterTransport(({ service }) =>
     service(GenerationService, {
       run({ idempotencyKey }) {
         if (idempotencyKey.endsWith('-1')) throw refusal()
-        return { job: { jobId: idempotencyKey, status: JobStatus.SUCCEEDED }, replayed: false }
+        return { job: { jobId: idempotencyKey, status: JobStatus.SUCCEEDED }, replayed }
       },
       cancelJob({ jobId }) {
         canceled.push(jobId)
@@ -48,6 +49,12 @@ test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
     expect(jobs.map(({ jobId }) => jobId)).toEqual(['openai-a-0'])
   },
 )
+
+test('a job of an earlier request is not canceled when a repetition is refused', async () => {
+  const { canceled, generations } = createFixture('rate_limited', JobStatus.CANCELED, true)
+  await expect(generations.start(['a'], 1)).rejects.toThrow('rate_limited')
+  expect(canceled).toEqual([])
+})
 
 test('a start in doubt is neither refused nor canceled: the wait starts it under the same names', async () => {
   const { canceled, generations } = createFixture('shutting_down', JobStatus.CANCELED)
