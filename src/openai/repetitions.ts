@@ -1,8 +1,13 @@
 // Starts the jobs of a request once: a repetition of an earlier request gets the jobs of that one.
+import { setTimeout as pause } from 'node:timers/promises'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { FastifyRequest } from 'fastify'
+import { toMediagenError } from '../gateway/problems/problem.ts'
 import { type Attempt, type Attempts, type Group, joinableMs } from './attempts.ts'
 import { type Generations, nameBases } from './generations.ts'
+
+// To cancel jobs while the rate of their key is used up.
+const mostTries = 30
 
 /** What a request starts, unless it is a repetition. */
 export interface Start {
@@ -60,11 +65,18 @@ export async function startOnce(
  * waiting for it.
  */
 async function cancel(generations: Generations, { started }: Attempt): Promise<boolean> {
-  try {
-    return await generations.cancel(await started)
-  } catch {
-    return false
+  const group = await started.catch(() => null)
+  for (let tries = 1; group !== null; tries += 1) {
+    try {
+      return await generations.cancel(group)
+    } catch (error) {
+      const { code, details } = toMediagenError(error)
+      // Many clients of a key may hang up at once.
+      if (code !== 'rate_limited' || tries === mostTries) return false
+      await pause((details.retryAfterSeconds ?? 1) * 1000, undefined, { ref: false })
+    }
   }
+  return true
 }
 
 /** The latest of equal requests that another process took, or this one before it was restarted. */

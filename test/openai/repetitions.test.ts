@@ -3,27 +3,35 @@ import { createRouterTransport } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
-import { MediagenError } from '../../src/core/errors.ts'
+import { type ErrorCode, MediagenError } from '../../src/core/errors.ts'
 import { createCoreClient } from '../../src/gateway/core-client.ts'
 import { createAttempts } from '../../src/openai/attempts.ts'
 import { Generations } from '../../src/openai/generations.ts'
 import { type End, startOnce } from '../../src/openai/repetitions.ts'
 import { toConnectError } from '../../src/rpc/errors.ts'
 
-/** Equal requests to a core that refuses these calls. */
-function createFixture({ refused }: { refused: 'run' | 'cancelJob' }) {
-  const refuse = () => toConnectError(new MediagenError('insufficient_credits', 'No.'), 'req_x')
+/**
+ * Equal requests to a core.
+ * @param starts how it refuses starts
+ * @param cancels how it refuses the first cancels; then it cancels
+ */
+function createFixture({ starts, cancels = [] }: { starts?: ErrorCode; cancels?: ErrorCode[] }) {
+  const refuse = (code: ErrorCode) => toConnectError(new MediagenError(code, 'No.', { retryAfterSeconds: 0 }), 'req_x')
+  let status: JobStatus = JobStatus.RUNNING
   const names: string[] = []
   const transport = createRouterTransport(({ service }) =>
     service(GenerationService, {
       run({ idempotencyKey }) {
-        if (refused === 'run') throw refuse()
+        if (starts) throw refuse(starts)
         const replayed = names.includes(idempotencyKey)
         names.push(idempotencyKey)
-        return { job: { jobId: idempotencyKey, status: JobStatus.RUNNING }, replayed }
+        return { job: { jobId: idempotencyKey, status }, replayed }
       },
-      cancelJob() {
-        throw refuse()
+      cancelJob({ jobId }) {
+        const refusal = cancels.shift()
+        if (refusal) throw refuse(refusal)
+        status = JobStatus.CANCELED
+        return { job: { jobId, status } }
       },
     }),
   )
@@ -42,16 +50,24 @@ function createFixture({ refused }: { refused: 'run' | 'cancelJob' }) {
 }
 
 test('a client hangs up before its request is refused: nothing else fails', async () => {
-  const { send } = createFixture({ refused: 'run' })
+  const { send } = createFixture({ starts: 'insufficient_credits' })
   const { started, hangUp } = send()
   hangUp()
   await expect(started).rejects.toThrow('insufficient_credits')
 })
 
 test('jobs that could not be canceled are joined', async () => {
-  const { send } = createFixture({ refused: 'cancelJob' })
+  const { send } = createFixture({ cancels: ['internal'] })
   const { started, hangUp } = send()
   const group = await started
   hangUp()
   expect(await send().started).toEqual(group)
+})
+
+test('jobs are canceled as soon as the rate of the key allows it', async () => {
+  const { send } = createFixture({ cancels: ['rate_limited', 'rate_limited'] })
+  const { started, hangUp } = send()
+  const group = await started
+  hangUp()
+  expect((await send().started).base).not.toBe(group.base)
 })
