@@ -66,7 +66,9 @@ export async function startOnce(
  */
 async function cancel(generations: Generations, { started }: Attempt): Promise<boolean> {
   const group = await started.catch(() => null)
-  for (let tries = 1; group !== null; tries += 1) {
+  // Nothing was started.
+  if (group === null) return true
+  for (let tries = 1; ; tries += 1) {
     try {
       return await generations.cancel(group)
     } catch (error) {
@@ -76,7 +78,6 @@ async function cancel(generations: Generations, { started }: Attempt): Promise<b
       await pause((details.retryAfterSeconds ?? 1) * 1000, undefined, { ref: false })
     }
   }
-  return true
 }
 
 /** The latest of equal requests that another process took, or this one before it was restarted. */
