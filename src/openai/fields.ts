@@ -1,5 +1,8 @@
 // Fields of OpenAI's interface as fields of a model's input. docs/openai.md; docs/catalog.md, Fields of OpenAI's interface.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import { describeViolations } from '../core/violations.ts'
+import { toPointerToken } from '../schema/violations.ts'
 
 /** A model, as far as requests are translated for it. */
 export interface DoorModel {
@@ -57,6 +60,49 @@ export function translateField(
   if (allowed.size > (options ?? []).length)
     return `must be one of ${[...allowed].map((one) => JSON.stringify(one)).join(', ')}`
   return target === undefined ? `is not a field of ${model.id}` : { [target]: value }
+}
+
+/** The fields of a request as an input. */
+export interface TranslatedFields {
+  readonly input: JsonObject
+  /** The door's names of the model's fields, where they differ. */
+  readonly names: Readonly<Record<string, string>>
+}
+
+/**
+ * Translates the fields of a request, each with `translate`, which returns what it sets, or what is wrong with it.
+ * @throws MediagenError `invalid_request` that names every field that means nothing to the model, or sets what another has set
+ */
+export function translateFields(
+  { openaiFields }: Pick<DoorModel, 'openaiFields'>,
+  fields: Iterable<readonly [string, JsonValue | undefined]>,
+  translate: (name: string, value: JsonValue) => JsonObject | string,
+): TranslatedFields {
+  const input: JsonObject = {}
+  const setBy = new Map<string, string>()
+  const violations: Violation[] = []
+  for (const [name, value] of fields) {
+    // Clients write null for what they do not set.
+    if (value === undefined || value === null) continue
+    const set = translate(name, value)
+    const pointer = `/${toPointerToken(name)}`
+    if (typeof set === 'string') {
+      violations.push({ pointer, detail: set })
+      continue
+    }
+    for (const target of Object.keys(set)) {
+      const other = setBy.get(target)
+      if (other !== undefined) violations.push({ pointer, detail: `sets the same as ${other}` })
+      setBy.set(target, name)
+    }
+    Object.assign(input, set)
+  }
+  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
+  // Also of those that the request lacks.
+  const named = Object.entries(openaiFields).flatMap(([name, target]) =>
+    typeof target === 'string' ? [[target, name]] : [],
+  )
+  return { input, names: Object.fromEntries([...named, ...setBy]) as Record<string, string> }
 }
 
 function isDefault(name: string, value: JsonValue, { asksNothing }: FieldRules): boolean {

@@ -24,7 +24,7 @@ function refusedFields(body: ImageBody, model = sized): string[] {
 test('fields that the model has pass as they are', () => {
   const model = modelWith('prompt', 'seed', 'quality', 'size')
   const fields = { prompt: 'x', seed: 7, quality: 'high', size: '512x512' }
-  expect(toImageOrder({ model: 'm', ...fields }, model)).toEqual({ input: fields, count: 1 })
+  expect(toImageOrder({ model: 'm', ...fields }, model)).toMatchObject({ input: fields, count: 1 })
 })
 
 test('a size is width and height where the model has both', () => {
@@ -52,7 +52,7 @@ test.each([
   { max_credits: 5 },
   { style: null, quality: null, seed: null, n: null, size: null },
 ])('%o asks the model for nothing', (fields) => {
-  expect(toImageOrder({ prompt: 'x', ...fields }, sized)).toEqual({ input: { prompt: 'x' }, count: 1 })
+  expect(toImageOrder({ prompt: 'x', ...fields }, sized)).toMatchObject({ input: { prompt: 'x' }, count: 1 })
 })
 
 test('a default that is no option of a choice is left out; anything else is for the schema', () => {
@@ -79,8 +79,8 @@ describe('the number of pictures', () => {
   test('is that of jobs', () => expect(toImageOrder({ prompt: 'x', n: 3 }, sized)).toMatchObject({ count: 3 }))
   test('is for the model, if that has such a field', () => {
     const model = modelWith('prompt', 'n')
-    expect(toImageOrder({ prompt: 'x', n: 3 }, model)).toEqual({ input: { prompt: 'x', n: 3 }, count: 1 })
-    expect(toImageOrder({ prompt: 'x' }, model)).toEqual({ input: { prompt: 'x' }, count: 1 })
+    expect(toImageOrder({ prompt: 'x', n: 3 }, model)).toMatchObject({ input: { prompt: 'x', n: 3 }, count: 1 })
+    expect(toImageOrder({ prompt: 'x' }, model)).toMatchObject({ input: { prompt: 'x' }, count: 1 })
   })
 })
 
@@ -130,4 +130,22 @@ describe('what the catalog says about a field', () => {
     expect(toImageOrder({ prompt: 'x', size: '512x512' }, wide).input).toEqual({ prompt: 'x', seed: 1 })
     expect(toImageOrder({ prompt: 'x', size: '64x64' }, wide).input).toEqual({ prompt: 'x', width: 64, height: 64 })
   })
+})
+
+test('two fields that set the same are refused', () => {
+  const model = { ...modelWith('text', 'width', 'height'), openaiFields: { prompt: 'text' } }
+  expect(refusedFields({ prompt: 'x', text: 'y' }, model)).toEqual(['/text'])
+  expect(refusedFields({ prompt: 'x', width: 1, size: '64x64' }, model)).toEqual(['/size'])
+})
+
+test("a refusal of the input has the request's names of fields that the catalog maps", () => {
+  const openaiFields = { prompt: 'text', quality: { high: { steps: 40 } } }
+  const model = { ...modelWith('text', 'steps', 'width', 'height'), openaiFields }
+  const pointersOf = (body: ImageBody) => {
+    const violations = ['text', 'steps', 'width'].map((name) => ({ pointer: `/input/${name}`, detail: 'is wrong' }))
+    const refusal = new MediagenError('invalid_input', 'No.', { violations })
+    return nameFields(refusal, toImageOrder(body, model).names).details.violations?.map(({ pointer }) => pointer)
+  }
+  expect(pointersOf({ quality: 'high', size: '1x1' })).toEqual(['/prompt', '/quality', '/width'])
+  expect(pointersOf({ steps: 40 })).toEqual(['/prompt', '/steps', '/width'])
 })

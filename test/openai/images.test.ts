@@ -164,6 +164,11 @@ describe('a refusal is in the words of this server, is not repeated, and holds n
     ['a size of the wrong form', { size: 'big' }, { status: 400, code: 'invalid_request', param: 'size' }],
     ['a size that the model has not', { size: '16x16' }, { status: 400, code: 'invalid_input', param: 'width' }],
     ['no prompt', { prompt: null }, { status: 400, code: 'invalid_input', param: 'prompt' }],
+    [
+      'a field that the catalog maps',
+      { model: 'test/openai/ratio', prompt: '' },
+      { code: 'invalid_input', param: 'prompt' },
+    ],
     ['an alias of nothing', { model: 'gpt-image-9' }, { status: 404, code: 'model_not_found' }],
     ['an alias of no picture', { model: 'test/unready/video-to-video' }, { status: 400, param: 'model' }],
     ['a ceiling below 0', { max_credits: -1 }, { status: 400, code: 'invalid_request', param: 'max_credits' }],

@@ -7,14 +7,13 @@ import type { Keys } from '../../gateway/access.ts'
 import { forward } from '../../gateway/core-client.ts'
 import { isForm } from '../../gateway/http/form.ts'
 import { json } from '../../gateway/openapi/document.ts'
-import { toMediagenError } from '../../gateway/problems/problem.ts'
 import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
 import { type DoorDeps, doorErrors, doorHeaders, findModel } from '../door.ts'
 import { checkAnnouncedForm, type FormBounds, readEditForm } from './edit-form.ts'
 import { type EditBody, mostPictures, readPictures, readTexts } from './edit-request.ts'
 import { imagesSchema } from './image-answer.ts'
-import { nameFields, toImageOrder } from './image-request.ts'
+import { toImageOrder } from './image-request.ts'
 import { bodySchema, makeImages } from './images.ts'
 import { findPictureFields, placePictures } from './picture-fields.ts'
 import { readStream } from './stream.ts'
@@ -118,10 +117,7 @@ export function addImageEdits(door: FastifyInstance, attempts: Attempts, deps: E
         }
       },
     },
-    (request, reply) =>
-      answerEdit(request, reply, attempts, deps, uploads.get(request) ?? null).catch((error: unknown) => {
-        throw nameFields(toMediagenError(error))
-      }),
+    (request, reply) => answerEdit(request, reply, attempts, deps, uploads.get(request) ?? null),
   )
 
   door.post('/v1/images/variations', {
@@ -162,7 +158,7 @@ async function answerEdit(
     makes: 'pictures',
   })
   const fields = files ? readTexts(described, model.inputSchema, formBounds.maxValues) : described
-  const { input, count } = toImageOrder(dropEmptyPrompt(fields, model.inputSchema), model)
+  const { input, names, count } = toImageOrder(dropEmptyPrompt(fields, model.inputSchema), model)
   const placed = placePictures(model, {
     images: images.map(({ reference }) => reference),
     mask: mask && mask.reference,
@@ -183,6 +179,7 @@ async function answerEdit(
     partialImages,
     model: model.id,
     input: { ...input, ...placed },
+    names,
     count,
     body: JSON.stringify({ ...rest, image: images.map(({ digest }) => digest), mask: mask && mask.digest }),
   })

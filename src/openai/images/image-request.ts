@@ -1,9 +1,14 @@
 // A request of OpenAI's interface for pictures, as the input of a model.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { MediagenError, type Violation } from '../../core/errors.ts'
-import { describeViolations } from '../../core/violations.ts'
-import { toPointerToken } from '../../schema/violations.ts'
-import { type DoorModel, type FieldRules, propertiesOf, translateField } from '../fields.ts'
+import { MediagenError } from '../../core/errors.ts'
+import {
+  type DoorModel,
+  type FieldRules,
+  propertiesOf,
+  type TranslatedFields,
+  translateField,
+  translateFields,
+} from '../fields.ts'
 
 /** Body of a request; its route has checked the types of these fields. */
 export interface ImageBody extends JsonObject {
@@ -17,14 +22,13 @@ export interface ImageBody extends JsonObject {
 }
 
 /** What a request asks of a model. */
-export interface ImageOrder {
-  readonly input: JsonObject
+export interface ImageOrder extends TranslatedFields {
   /** Number of jobs. */
   readonly count: number
 }
 
 // What the door itself reads.
-const ofTheDoor: ReadonlySet<string> = new Set(['model', 'n', 'size', 'response_format', 'max_credits'])
+const ofTheDoor: ReadonlySet<string> = new Set(['model', 'n', 'response_format', 'max_credits'])
 
 const asksNothing: FieldRules['asksNothing'] = {
   size: ['auto'],
@@ -45,29 +49,27 @@ const asksNothing: FieldRules['asksNothing'] = {
  * @throws MediagenError `invalid_request` that names every field that means nothing to the model
  */
 export function toImageOrder(body: ImageBody, model: DoorModel): ImageOrder {
-  const properties = propertiesOf(model)
-  const input: JsonObject = {}
-  const violations: Violation[] = []
-  const has = (name: string): boolean => Object.hasOwn(properties, name)
-  for (const [name, value] of Object.entries(body)) {
-    // Clients write null for what they do not set.
-    if (value === undefined || value === null || (ofTheDoor.has(name) && name !== 'size')) continue
+  const has = (name: string): boolean => Object.hasOwn(propertiesOf(model), name)
+  const isSides = has('width') && has('height')
+  const fields = Object.entries(body).filter(([name]) => !ofTheDoor.has(name))
+  const { input, names } = translateFields(model, fields, (name, value) => {
     const set = translateField(model, name, value, { asksNothing })
-    if (typeof set !== 'string') Object.assign(input, set)
-    else if (name === 'size' && has('width') && has('height')) Object.assign(input, readSize(String(value), violations))
-    else violations.push({ pointer: `/${toPointerToken(name)}`, detail: set })
-  }
-  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
-  const count = body.n ?? 1
-  if (!has('n')) return { input, count }
-  return { input: body.n === undefined || body.n === null ? input : { ...input, n: count }, count: 1 }
+    return typeof set === 'string' && name === 'size' && isSides ? readSize(String(value)) : set
+  })
+  const { n } = body
+  // What is wrong with a side of a size is said of the side.
+  const shown = Object.fromEntries(
+    Object.entries(names).filter(([target, name]) => name !== 'size' || !/^(?:width|height)$/.test(target)),
+  )
+  const order = { input, names: shown, count: n ?? 1 }
+  if (!has('n')) return order
+  return { ...order, input: n === undefined || n === null ? input : { ...input, n }, count: 1 }
 }
 
-function readSize(written: string, violations: Violation[]): JsonObject {
+function readSize(written: string): JsonObject | string {
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(written) ?? []
-  if (width !== undefined && height !== undefined) return { width: Number(width), height: Number(height) }
-  violations.push({ pointer: '/size', detail: 'must be auto, or width and height such as 1024x1024' })
-  return {}
+  if (width === undefined || height === undefined) return 'must be auto, or width and height such as 1024x1024'
+  return { width: Number(width), height: Number(height) }
 }
 
 /**

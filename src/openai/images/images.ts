@@ -66,10 +66,7 @@ export function addImageGenerations(door: FastifyInstance, attempts: Attempts, d
         body: bodySchema,
       },
     },
-    (request, reply) =>
-      answerImages(request, reply, attempts, deps).catch((error: unknown) => {
-        throw nameFields(toMediagenError(error))
-      }),
+    (request, reply) => answerImages(request, reply, attempts, deps),
   )
 }
 
@@ -96,6 +93,8 @@ async function answerImages(
 
 /** What a door of pictures makes. */
 export type ImagesOrder = Pick<StreamOrder, 'model' | 'input' | 'count' | 'body' | 'name' | 'fields'> & {
+  /** The door's names of the model's fields, where they differ. */
+  readonly names: Readonly<Record<string, string>>
   /** The most drafts of a stream; null for one answer. */
   readonly partialImages: number | null
 }
@@ -106,16 +105,20 @@ export async function makeImages(
   reply: FastifyReply,
   attempts: Attempts,
   deps: DoorDeps,
-  { partialImages, ...images }: ImagesOrder,
+  { partialImages, names, ...images }: ImagesOrder,
 ): Promise<object> {
   const { fields } = images
   const asUrls = fields.response_format === 'url'
   const order = { ...images, maxCredits: fields.max_credits ?? null, asUrls }
-  if (partialImages !== null) return streamImage(request, reply, attempts, deps, { ...order, partialImages })
-  const jobs = await fulfil(request, reply, attempts, deps, order)
-  const outputs = outputsOf(jobs)
-  const data = asUrls
-    ? outputs.map(({ url }) => ({ url }))
-    : await Promise.all(outputs.map(async (output) => ({ b64_json: await deps.readOutput(output) })))
-  return { ...describeImages(fields, jobs, outputs), data }
+  try {
+    if (partialImages !== null) return await streamImage(request, reply, attempts, deps, { ...order, partialImages })
+    const jobs = await fulfil(request, reply, attempts, deps, order)
+    const outputs = outputsOf(jobs)
+    const data = asUrls
+      ? outputs.map(({ url }) => ({ url }))
+      : await Promise.all(outputs.map(async (output) => ({ b64_json: await deps.readOutput(output) })))
+    return { ...describeImages(fields, jobs, outputs), data }
+  } catch (error) {
+    throw nameFields(toMediagenError(error), names)
+  }
 }
