@@ -41,6 +41,9 @@ export const doorHeaders = {
   'X-Stainless-Retry-Count': text("How often OpenAI's libraries have repeated this request."),
 }
 
+/** Query parameters of every door. */
+export const doorQuery = { 'api-version': text('Ignored: clients of Azure send it.') }
+
 /** Refusals of every door. */
 export const doorErrors = [
   'model_not_found',

@@ -185,6 +185,14 @@ describe('a refusal is in the words of this server, is not repeated, and holds n
     expect([asked, (await jobs()).total]).toEqual([1, 0])
   })
 
+  test('a query parameter, except the version that clients of Azure send', async () => {
+    const { account } = await createClient()
+    const ask = (query: string) =>
+      app.send(`${path}?${query}`, { key: account.key, headers: { 'mediagen-max-credits': '100' }, body: good })
+    expect((await ask('api-version=2026-01-01')).status).toBe(200)
+    expect((await ask('api-versio=1')).body).toMatchObject({ code: 'invalid_request', error: { param: 'api-versio' } })
+  })
+
   test('a wrong key, no credits, a key that may not generate, a wrong header, a failed job', async () => {
     const { account } = await createClient({ credits: 1 })
     const ask = (change: object = {}, headers: Record<string, string> = {}, key = account.key) =>

@@ -92,7 +92,14 @@ describe('speech', () => {
 
   test('of the default model, at defaults that it does not have: they ask for nothing', async () => {
     const { post, jobs } = await createClient()
-    const defaults = { response_format: 'mp3', speed: 1, instructions: '', stream_format: 'audio', voice: null }
+    const defaults = {
+      response_format: 'mp3',
+      speed: 1,
+      instructions: '',
+      stream_format: 'audio',
+      voice: null,
+      stream: false,
+    }
     const answer = await post({ input: 'Good evening.', model: null, ...defaults })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/wav'])
     expect((await jobs()).data[0].input).toEqual({ text: 'Good evening.', speed: 1 })

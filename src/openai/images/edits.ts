@@ -9,7 +9,7 @@ import { isForm } from '../../gateway/http/form.ts'
 import { json } from '../../gateway/openapi/document.ts'
 import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel } from '../door.ts'
+import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel } from '../door.ts'
 import { checkAnnouncedForm, type FormBounds, readEditForm } from './edit-form.ts'
 import { type EditBody, mostPictures, readPictures, readTexts } from './edit-request.ts'
 import { imagesSchema } from './image-answer.ts'
@@ -83,6 +83,7 @@ export function addImageEdits(door: FastifyInstance, attempts: Attempts, deps: E
         operation: {
           id: 'editImage',
           summary: "Change pictures as OpenAI's interface does. The answer has the pictures when they are made.",
+          query: doorQuery,
           headers: doorHeaders,
           content: { ...json(documentedSchema), 'multipart/form-data': { schema: formSchema } },
           answers: {
@@ -140,7 +141,7 @@ async function answerEdit(
   deps: EditsDeps,
   files: ReadonlyMap<string, File> | null,
 ): Promise<object> {
-  readQuery(request, {})
+  readQuery(request, doorQuery)
   const { core, formBounds } = deps
   const { image: _image, images: _images, mask: _mask, ...rest } = request.body
   const partialImages = readStream(rest)

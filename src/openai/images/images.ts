@@ -5,7 +5,7 @@ import { json } from '../../gateway/openapi/document.ts'
 import { toMediagenError } from '../../gateway/problems/problem.ts'
 import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from '../door.ts'
+import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel, fulfil } from '../door.ts'
 import { outputsOf } from '../outputs.ts'
 import { describeImages, imagesSchema } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
@@ -52,6 +52,7 @@ export function addImageGenerations(door: FastifyInstance, attempts: Attempts, d
         operation: {
           id: 'createImage',
           summary: "Make pictures as OpenAI's interface does. The answer has the pictures when they are made.",
+          query: doorQuery,
           headers: doorHeaders,
           answers: {
             200: {
@@ -76,7 +77,7 @@ async function answerImages(
   attempts: Attempts,
   deps: ImagesDeps,
 ): Promise<object> {
-  readQuery(request, {})
+  readQuery(request, doorQuery)
   const { body } = request
   const partialImages = readStream(body)
   const { stream: _stream, partial_images: _partialImages, ...fields } = body

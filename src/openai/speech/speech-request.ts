@@ -32,7 +32,7 @@ const ofTheDoor: ReadonlySet<string> = new Set(['model', 'stream_format', 'max_c
 
 // MP3 is what libraries send where their user has chosen nothing.
 const rules: FieldRules = {
-  asksNothing: { speed: [1], response_format: ['mp3'], instructions: [''] },
+  asksNothing: { speed: [1], response_format: ['mp3'], instructions: [''], stream: [false] },
   usualNames: { input: ['text', 'prompt', 'input'], response_format: ['format', 'output_format', 'response_format'] },
 }
 

@@ -6,7 +6,7 @@ import { nameStream } from '../../gateway/events.ts'
 import { toMediagenError } from '../../gateway/problems/problem.ts'
 import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
-import { type DoorDeps, doorErrors, doorHeaders, findModel, fulfil } from '../door.ts'
+import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel, fulfil } from '../door.ts'
 import { nameFields } from '../images/image-request.ts'
 import { type OpenOutput, outputsOf } from '../outputs.ts'
 import { type SpeechBody, toSpeechOrder } from './speech-request.ts'
@@ -69,6 +69,7 @@ export function addSpeech(door: FastifyInstance, attempts: Attempts, deps: Speec
         operation: {
           id: 'createSpeech',
           summary: "Speak a text as OpenAI's interface does. The answer is the sound when it is made.",
+          query: doorQuery,
           headers: doorHeaders,
           answers: {
             200: {
@@ -92,7 +93,7 @@ async function answerSpeech(
   attempts: Attempts,
   deps: SpeechDeps,
 ): Promise<FastifyReply> {
-  readQuery(request, {})
+  readQuery(request, doorQuery)
   const { body } = request
   const model = await findSpeechModel(request, deps, body.model)
   const { input, names } = toSpeechOrder(body, model)

@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import { flag, readQuery, text } from '../../gateway/query.ts'
 import { record, string } from '../../gateway/schemas/schema-fields.ts'
+import { doorQuery } from '../door.ts'
 import { listVoices } from './speech-request.ts'
 import { findSpeechModel, type SpeechDeps } from './speech.ts'
 
 const query = {
+  ...doorQuery,
   model: text('Model id or alias; that of the server where none is sent.'),
   legacy: flag('Whether `voices` has ids alone, as clients of older speech servers read it.'),
 }
