@@ -7,6 +7,8 @@ import { LRUCache } from 'lru-cache'
 export const joinableMs = 600_000
 const mostBodies = 10_000
 const mostOfABody = 100
+// Of all bodies, as texts: their inputs are kept. The oldest are forgotten.
+const mostBytes = 67_108_864
 
 /** What the jobs of a request were started as. */
 export interface Group {
@@ -39,6 +41,8 @@ export interface Attempt {
   readonly clients: Clients
   /** Whether a later request has joined it. */
   joined: boolean
+  /** Size of its body. */
+  readonly bytes: number
 }
 
 /** The requests of the last ten minutes that this process knows. */
@@ -50,9 +54,10 @@ export interface Attempts {
   join(digest: string, isRetry: boolean): Attempt | null
   /**
    * Notes a request; one whose start fails is forgotten.
+   * @param bytes size of its body
    * @param clients those of the request that it joins
    */
-  begin(digest: string, started: Promise<Group>, clients?: Clients): Attempt
+  begin(digest: string, started: Promise<Group>, bytes: number, clients?: Clients): Attempt
   /** A number for a new job of equal requests, such as no earlier one of this process has in this period. */
   takeOrdinal(digest: string, period: number): number
   /** Notes that a request is over. */
@@ -61,7 +66,11 @@ export interface Attempts {
 
 /** Creates the memory. */
 export function createAttempts(nowMs: () => number): Attempts {
-  const known = new LRUCache<string, Attempt[]>({ max: mostBodies })
+  const known = new LRUCache<string, Attempt[]>({
+    max: mostBodies,
+    maxSize: mostBytes,
+    sizeCalculation: (attempts) => 1 + sumBytes(attempts),
+  })
 
   const ordinals = new LRUCache<string, number>({ max: mostBodies })
 
@@ -81,10 +90,12 @@ export function createAttempts(nowMs: () => number): Attempts {
       found.joined = true
       return found
     },
-    begin(digest, started, clients = { waiting: 0, canceled: null }) {
-      const attempt: Attempt = { started, beganMs: nowMs(), answered: null, endedMs: 0, clients, joined: false }
+    begin(digest, started, bytes, clients = { waiting: 0, canceled: null }) {
+      const attempt: Attempt = { started, beganMs: nowMs(), answered: null, endedMs: 0, clients, joined: false, bytes }
       clients.waiting += 1
-      known.set(digest, [...listRecent(digest), attempt].slice(-mostOfABody))
+      const attempts = [...listRecent(digest), attempt].slice(-mostOfABody)
+      while (attempts.length > 1 && sumBytes(attempts) >= mostBytes) attempts.shift()
+      known.set(digest, attempts)
       started.catch(() => {
         known.set(
           digest,
@@ -105,4 +116,8 @@ export function createAttempts(nowMs: () => number): Attempts {
       attempt.clients.waiting -= 1
     },
   }
+}
+
+function sumBytes(attempts: readonly Attempt[]): number {
+  return attempts.reduce((sum, { bytes }) => sum + bytes, 0)
 }

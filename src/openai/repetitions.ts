@@ -52,7 +52,7 @@ export async function startOnce(
   // Nothing is awaited between the two: a third request sees both.
   const joined = attempts.join(digest, isRetry)
   const clients = joined?.clients.canceled === null ? joined.clients : undefined
-  const attempt = attempts.begin(digest, joined ? follow(joined) : startNew(), clients)
+  const attempt = attempts.begin(digest, joined ? follow(joined) : startNew(), body.length, clients)
   onEnd((end) => {
     attempts.end(attempt, end === 'answered')
     if (end === 'abandoned' && attempt.clients.waiting === 0) attempt.clients.canceled = cancel(generations, attempt)

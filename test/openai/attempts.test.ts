@@ -5,7 +5,8 @@ import { createAttempts } from '../../src/openai/attempts.ts'
 function createFixture() {
   const clock = { ms: 1_000_000 }
   const attempts = createAttempts(() => clock.ms)
-  const begin = () => attempts.begin('a', Promise.resolve({ base: 'x', maxCredits: 1, count: 1, input: {} }))
+  const begin = (digest = 'a', bytes = 10) =>
+    attempts.begin(digest, Promise.resolve({ base: 'x', maxCredits: 1, count: 1, input: {} }), bytes)
   return { clock, attempts, begin }
 }
 
@@ -57,7 +58,7 @@ test('ten minutes after it began, or after its client hung up, a request is not 
 test('a request whose start was refused is forgotten', async () => {
   const { attempts } = createFixture()
   const refusal = Promise.reject(new Error('refused'))
-  attempts.begin('a', refusal)
+  attempts.begin('a', refusal, 10)
   await refusal.catch(() => {})
   await Promise.resolve()
   expect(attempts.join('a', true)).toBeNull()
@@ -67,4 +68,17 @@ test('each new request of a period has a number of its own', () => {
   const { attempts } = createFixture()
   expect([1, 1, 2].map((period) => attempts.takeOrdinal('a', period))).toEqual([0, 1, 0])
   expect(attempts.takeOrdinal('b', 1)).toBe(0)
+})
+
+test.each([
+  ['different', (index: number) => `${index}`],
+  ['equal', () => 'a'],
+])('what it keeps of %s large requests is bounded: the oldest are forgotten', (_what, name) => {
+  const { attempts, begin } = createFixture()
+  const begun = Array.from({ length: 100 }, (_, index) => begin(name(index), 1_048_576))
+  const joined = begun.flatMap((_, index) => attempts.join(name(index), true) ?? [])
+  expect(joined.length).toBeGreaterThan(60)
+  expect(joined.length).toBeLessThanOrEqual(64)
+  expect(joined).toContain(begun.at(-1))
+  expect(joined).not.toContain(begun[0])
 })
