@@ -404,6 +404,13 @@ describe('a refusal names what is wrong, is not repeated, and holds nothing', ()
     expect(error).toMatchObject({ status: 400, code: 'invalid_media', type: 'invalid_request_error' })
   })
 
+  test('as the end of a stream: it was an answer, and an equal request is a new one', async () => {
+    const { sendJson, jobs } = await createClient()
+    const body = { prompt: 'x', image: { image_url: 'http://10.0.0.1/a.png' }, stream: true }
+    for (const _ of [1, 2]) expect((await sendJson(body)).body).toContain('"code":"invalid_media"')
+    expect((await jobs()).total).toBe(2)
+  })
+
   test('variations, which OpenAI has retired', async () => {
     const { sdk } = await createClient()
     const error: unknown = await sdk.images

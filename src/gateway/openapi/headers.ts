@@ -30,6 +30,11 @@ export const headers = {
     schema: text,
     example: 'held=7, charged=5, released=2, quote_id="quote_AQAAAA", key_id="key_01m81n2zt7e0081c5yz0j3m1gq"',
   },
+  'Mediagen-Job': { description: 'Ids of the jobs, separated by commas.', schema: text },
+  'Mediagen-Credits-Charged': {
+    description: 'What all jobs cost, in credits; not known when a stream begins.',
+    schema: { type: 'integer', minimum: 0 },
+  },
   ETag: { description: 'Version of the file.', schema: text },
   'Last-Modified': { description: 'When the file was stored.', schema: text },
   'Content-Range': { description: 'The range of the file, as in RFC 9110.', schema: text, example: 'bytes 0-99/48213' },
@@ -58,12 +63,16 @@ const start: Readonly<Record<string, readonly Name[]>> = {
   200: ['Idempotent-Replayed', 'Mediagen-Receipt'],
   202: ['Idempotent-Replayed'],
 }
+const made: readonly Name[] = ['Mediagen-Job', 'Mediagen-Credits-Charged', 'Mediagen-Receipt']
+const door: Readonly<Record<string, readonly Name[]>> = { 200: made, 502: made, 504: made }
 const byOperation: Readonly<Record<string, typeof download>> = {
   startGeneration: start,
   run: start,
   getJob: { 200: ['Mediagen-Receipt'] },
   cancelJob: { 200: ['Mediagen-Receipt'] },
-  createImage: { 200: ['Mediagen-Receipt'] },
+  createImage: door,
+  editImage: door,
+  createSpeech: door,
   getAsset: download,
   getSample: download,
 }

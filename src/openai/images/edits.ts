@@ -88,9 +88,12 @@ export function addImageEdits(door: FastifyInstance, attempts: Attempts, deps: E
           content: { ...json(documentedSchema), 'multipart/form-data': { schema: formSchema } },
           answers: {
             200: { description: 'The pictures.', content: json(imagesSchema) },
-            422: { description: 'The Idempotency-Key was used with another request (`idempotency_key_reused`).' },
+            422: {
+              description:
+                'The Idempotency-Key was used with another request (`idempotency_key_reused`), or the uploads of the account have used up their space (`too_many_uploads`).',
+            },
           },
-          errors: [...doorErrors, 'invalid_media', 'file_not_found', 'too_many_uploads'],
+          errors: [...doorErrors, 'invalid_media', 'file_not_found'],
         },
         body: editSchema,
       },

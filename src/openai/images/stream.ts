@@ -11,7 +11,7 @@ import { problemKinds } from '../../gateway/problems/problem-kinds.ts'
 import { toMediagenError } from '../../gateway/problems/problem.ts'
 import type { Attempts } from '../attempts.ts'
 import { awaitEnds, begin, type Begun, type DoorDeps, type DoorOrder, sumCharges } from '../door.ts'
-import { outputsOf } from '../outputs.ts'
+import { haveFailed, outputsOf } from '../outputs.ts'
 import { describeImages } from './image-answer.ts'
 import type { ImageBody } from './image-request.ts'
 
@@ -79,6 +79,7 @@ async function* toEvents(
       yield toEvent(type, { type, b64_json, partial_image_index: index++, created_at, ...draft, output_format })
     }
     const jobs = await ends
+    if (haveFailed(jobs)) begun.isFinal = true
     for (const output of outputsOf(jobs)) {
       const type = `${name}.completed`
       const { created: _created, ...final } = describeImages(fields, jobs, [output])
@@ -89,7 +90,6 @@ async function* toEvents(
   } catch (thrown) {
     const error = toMediagenError(thrown)
     if (error.code === 'internal') deps.report(error.cause ?? error, request.id)
-    begun.isFinal = error.code === 'generation_failed'
     yield toEvent('error', { type: 'error', error: toOpenaiError(error, problemKinds[error.code].http) })
   }
 }
