@@ -74,7 +74,12 @@ function toOwnRoutes(
   { labelHeaders }: Pick<McpRouteDeps, 'labelHeaders'>,
 ): typeof fetch {
   const { host, origin } = request.headers
-  const labels = Object.fromEntries(labelHeaders.map(({ header }) => [header, request.headers[header]]))
+  const labels = Object.fromEntries(
+    labelHeaders.flatMap(({ header }) => {
+      const value = request.headers[header]
+      return value === undefined ? [] : [[header, value]]
+    }),
+  )
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     if (typeof url !== 'string' || !url.startsWith(`${here}/`)) throw new TypeError('not a route of this server')
     const answer = await app.inject({

@@ -220,6 +220,11 @@ test('a start over MCP has the labels of its arguments, and of the headers that 
     message: expect.stringContaining('a/b'),
   })
   await client.close()
+  // A client without the header is answered, too.
+  await using without = await connect(labelling.account.key, labelling)
+  const plain = await without.call('start_generation', { ...order, idempotency_key: 'c' })
+  const kept = await without.call('get_job', { job_id: plain.structuredContent.job_id })
+  expect(kept.structuredContent.labels).toEqual({ team: 'Zürich' })
 })
 
 describe('errors', () => {
