@@ -29,18 +29,26 @@ test('the program reads all entries, and knows a kept hash again', async () => {
   const { accountId, key } = app.account
   await app.generate('test/nothing/text-to-image', { prompt: 'x' })
   const kept = /newest hash ([0-9a-f]{64})/.exec(await check({ MEDIAGEN_API_KEY: key }))?.[1] ?? ''
-  await app.admin.grantCredits({ accountId, credits: 5n, note: 'für Mai “写”' })
+  await app.admin.grantCredits({ accountId, credits: 5n, note: 'für Mai “写”', reference: 'pay_1' })
   expect(await check({ MEDIAGEN_API_KEY: key, KEPT_HASH: kept })).toMatch(/^4 entries, newest hash [0-9a-f]{64}\n$/)
   await expect(check({ MEDIAGEN_API_KEY: key, KEPT_HASH: '0'.repeat(64) })).rejects.toThrow('is gone')
 })
 
-test('the program names an entry that was changed past the server', async () => {
+test.each([
+  ['note', "UPDATE ledger_entries SET note = 'a loan' WHERE account_id = :accountId AND number = 2"],
+  ['reference', "UPDATE grant_references SET reference = 'pay_9' WHERE account_id = :accountId"],
+  [
+    'reference, which has its note',
+    `UPDATE ledger_entries SET note = NULL WHERE account_id = :accountId AND number = 2;
+     UPDATE grant_references SET reference = reference || char(10) || 'a gift' WHERE account_id = :accountId`,
+  ],
+])('the program names an entry that was changed past the server: its %s', async (_, changes) => {
   const { accountId, key } = await app.createAccount(7)
-  await app.admin.grantCredits({ accountId, credits: 5n, note: 'a gift' })
+  await app.admin.grantCredits({ accountId, credits: 5n, note: 'a gift', reference: `for ${accountId}` })
   {
     using db = openRaw(join(app.config.dataDir, 'mediagen.db'))
-    db.exec('DROP TRIGGER ledger_entries_stand')
-    db.prepare("UPDATE ledger_entries SET note = 'a loan' WHERE account_id = ? AND number = 2").run(accountId)
+    db.exec('DROP TRIGGER IF EXISTS ledger_entries_stand; DROP TRIGGER IF EXISTS grant_references_stand')
+    for (const change of changes.split(';')) db.prepare(change).run({ accountId })
   }
   const { data } = (await app.send('/v1/wallet/entries', { key })).body
   await expect(check({ MEDIAGEN_API_KEY: key })).rejects.toThrow(`${data[0].entry_id} is not what was written`)

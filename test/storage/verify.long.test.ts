@@ -1,20 +1,21 @@
 // The check of the ledger finds what the database can no longer refuse: stores that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
-import type { LedgerReport } from '../../src/core/store.ts'
+import { systemActor } from '../../src/core/accounts/audit.ts'
+import type { LedgerReport, Store } from '../../src/core/store.ts'
 import { openStoreOf, tamper } from '../test-store.ts'
 import { makeJobs } from './fixture.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 /** A store with one job of each end, on which every rule was switched off before the SQL ran. */
-async function problemsAfter(sql: string): Promise<readonly string[]> {
-  return (await reportAfter(sql)).problems
+async function problemsAfter(sql: string, fill = makeJobs): Promise<readonly string[]> {
+  return (await reportAfter(sql, fill)).problems
 }
 
-async function reportAfter(sql: string): Promise<LedgerReport> {
+async function reportAfter(sql: string, fill = makeJobs): Promise<LedgerReport> {
   using tampered = createTestFolder()
   {
     await using store = await openStoreOf(tampered.folder)
-    await makeJobs(store)
+    await fill(store)
   }
   await tamper(tampered.folder, sql)
   await using store = await openStoreOf(tampered.folder)
@@ -35,6 +36,12 @@ describe('P291: the check of the ledger names the account and the entry', () => 
 
   test.each([
     ['of another time', `UPDATE ledger_entries SET created_at = created_at + 1 ${of(3)}`, [hashOf(3)]],
+    ['of no time', `UPDATE ledger_entries SET created_at = 9000000000000000 ${of(3)}`, [hashOf(3)]],
+    [
+      'of an unknown kind',
+      `UPDATE ledger_entries SET kind = 'gift' ${of(1)}`,
+      [/entry 1: is of the unknown kind gift/, /gift of 1000 leaves/, hashOf(1)],
+    ],
     ['with another id', `UPDATE ledger_entries SET entry_id = 'entry_x' ${of(3)}`, [hashOf(3)]],
     ['with another note', `UPDATE ledger_entries SET note = '' ${of(1)}`, [hashOf(1)]],
     ['with another hash', `UPDATE ledger_entries SET hash = '${'0'.repeat(64)}' ${of(3)}`, [hashOf(3), hashOf(4)]],
@@ -56,6 +63,46 @@ describe('P291: the check of the ledger names the account and the entry', () => 
     ],
   ])('%s', async (_, sql, words) => {
     const problems = await problemsAfter(sql)
+    expect(problems).toEqual(words.map((pattern) => expect.stringMatching(pattern)))
+  })
+})
+
+describe('P291: the check of the ledger covers the references of payments', () => {
+  /** Two grants with a reference, and one without. */
+  async function makeGrants(store: Store): Promise<void> {
+    const { accountId } = await store.createAccount('a', 0)
+    await store.grantCredits(accountId, 5, 'paid', systemActor, 'pay_1')
+    await store.grantCredits(accountId, 5, null, systemActor, 'pay_2')
+    await store.grantCredits(accountId, 5, 'a gift')
+  }
+
+  test('which are as they were written', async () => {
+    expect(await problemsAfter('SELECT 1', makeGrants)).toEqual([])
+  })
+
+  const first = "WHERE reference = 'pay_1'"
+  test.each([
+    ['that was changed', `UPDATE grant_references SET reference = 'pay_3' ${first}`, [hashOf(1)]],
+    ['that was removed', `DELETE FROM grant_references ${first}`, [hashOf(1)]],
+    ['that went to another grant', `UPDATE grant_references SET number = 3 ${first}`, [hashOf(1), hashOf(3)]],
+    [
+      'that changed places with another',
+      `UPDATE grant_references SET number = 9 ${first}; UPDATE grant_references SET number = 1 WHERE number = 2;
+       UPDATE grant_references SET number = 2 WHERE number = 9`,
+      [hashOf(1), hashOf(2)],
+    ],
+    [
+      'that has the note in it',
+      `UPDATE grant_references SET reference = 'pay_1\npaid' ${first}; UPDATE ledger_entries SET note = NULL WHERE number = 1`,
+      [hashOf(1)],
+    ],
+    [
+      'that is of an account with another id',
+      "INSERT INTO accounts (account_id, name, created_at) VALUES ('acct_x', 'x', 0); UPDATE grant_references SET account_id = 'acct_x' WHERE number = 2",
+      [hashOf(2)],
+    ],
+  ])('%s', async (_, sql, words) => {
+    const problems = await problemsAfter(sql, makeGrants)
     expect(problems).toEqual(words.map((pattern) => expect.stringMatching(pattern)))
   })
 })
