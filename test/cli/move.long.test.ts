@@ -50,6 +50,11 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
 
     const first = await line.serve()
     const account = await createTestAccount(line)
+    const grant = (reference: string, environment = {}) => {
+      const args = ['credits', 'grant', '--account', account.accountId, '--credits', '5', '--reference', reference]
+      return line.json(args, environment)
+    }
+    expect(await grant('in_1')).toMatchObject({ replayed: false })
     const job = await generate(first.httpUrl, account.key)
     expect(job.outputs).toHaveLength(1)
     const content = Buffer.from(await (await fetch(job.outputs[0].url)).arrayBuffer())
@@ -74,6 +79,11 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
       { jobs: 2 },
     ])
 
+    expect(await grant('in_1', there)).toMatchObject({ replayed: true })
+    expect(await grant('in_2', there)).toMatchObject({ replayed: false })
+    const root = await line.json(['ledger', 'verify'], there)
+    expect(root).toMatchObject({ jobs: 2, problems: [] })
+
     const home = join(line.folder, 'home')
     await line.json(['move', '--to-database', home, '--to-files', home], there)
     const third = await line.serve({ MEDIAGEN_DATA_DIR: home })
@@ -82,7 +92,8 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
       expect((await fetch(body.outputs[0].url)).status).toBe(200)
     }
     await third.stop()
-    expect(await line.json(['ledger', 'verify'], { MEDIAGEN_DATA_DIR: home })).toMatchObject({ jobs: 2, problems: [] })
+    expect(await line.json(['ledger', 'verify'], { MEDIAGEN_DATA_DIR: home })).toEqual(root)
+    expect(await grant('in_2', { MEDIAGEN_DATA_DIR: home })).toMatchObject({ replayed: true })
   })
 
   test('a store of files that takes nothing leaves the database empty, and the same command goes on later', async () => {

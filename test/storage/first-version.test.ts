@@ -59,11 +59,23 @@ async function expectAll(store: string, restore: (dataDir: string) => Promise<Re
   const made = await app.generate(model, { prompt: 'new' }, { account: { accountId: '', key: keys.second } })
   expect(made.body).toMatchObject({ status: 'succeeded', credits: 3 })
   expect(await read('/v1/wallet', keys.second)).toMatchObject({ available: 68, held: 0 })
-  // Its entries have no hash; the chain begins after them.
+  // Its entries have no hash; the chain begins after them. Grants with a reference follow one without.
+  const { account_id: accountId } = await read('/v1/account', keys.second)
+  const grant = { accountId, credits: 4n, reference: 'pay_1' }
+  expect(await app.admin.grantCredits(grant)).toMatchObject({ replayed: false })
+  expect(await app.admin.grantCredits(grant)).toMatchObject({ replayed: true, account: { available: 72n } })
   const entries = (await read('/v1/wallet/entries', keys.second)).data as any[]
-  expect(entries.map(({ hash }) => hash !== null)).toEqual([true, true, false, false, false, false, false])
-  expect(entries[1].previous_hash).toBeNull()
-  expect(entries[0].previous_hash).toBe(entries[1].hash)
+  expect(entries.map(({ hash }) => hash !== null)).toEqual([true, true, true, false, false, false, false, false])
+  expect(entries.filter(({ kind }) => kind === 'grant').map(({ reference }) => reference)).toEqual([
+    'pay_1',
+    null,
+    null,
+  ])
+  expect(entries.map(({ previous_hash: previous }) => previous)).toEqual([
+    entries[1].hash,
+    entries[2].hash,
+    ...Array(6).fill(null),
+  ])
   const review = jobs.find(({ status }) => status === 'needs_review')
   expect(await app.admin.resolveJob({ jobId: review.job_id, charge: 1n })).toMatchObject({ charged: 1n, released: 1n })
   expect(await verify()).toEqual([])

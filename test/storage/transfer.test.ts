@@ -82,11 +82,12 @@ async function workOn(store: Store, accountId: string, secret: string): Promise<
   const queued = await claimOne(store)
   await store.finishJob(queued.job.jobId, queued.token, later)
   expect(await store.grantCredits(accountId, 3, null, systemActor, 'pay_1')).toMatchObject({ replayed: true })
+  expect(await store.grantCredits(accountId, 4, 'there', systemActor, 'pay_2')).toMatchObject({ replayed: false })
   const started = await startJob(store, accountId)
   const run = await claimOne(store)
   expect(run.job.jobId).toBe(started.jobId)
   await store.finishJob(run.job.jobId, run.token, later)
-  expect(await balanceOf(store, accountId)).toEqual([before[0] + 6 - 4, before[1] - 10])
+  expect(await balanceOf(store, accountId)).toEqual([before[0] + 6 + 4 - 4, before[1] - 10])
   expect((await store.verifyLedger()).problems).toEqual([])
 }
 
@@ -115,6 +116,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
     const original = await openStoreAt(folder.path)
     const { accountId, secret } = await fill(original)
     const before = await tell(original, accountId)
+    expect(before.entries.items.map(({ reference }) => reference)).toContain('pay_1')
     await original.close()
 
     {
@@ -216,6 +218,12 @@ test('a file that was not completed leaves nothing behind', async () => {
 })
 
 async function workOn2(store: Store, accountId: string): Promise<void> {
+  for (const [credits, reference] of [
+    [3, 'pay_1'],
+    [4, 'pay_2'],
+  ] as const)
+    expect(await store.grantCredits(accountId, credits, null, systemActor, reference)).toMatchObject({ replayed: true })
+  expect((await store.verifyLedger()).problems).toEqual([])
   const started = await startJob(store, accountId)
   const run = await claimOne(store)
   expect(run.job.jobId).toBe(started.jobId)
