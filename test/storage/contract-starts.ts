@@ -1,6 +1,7 @@
 // The part of the store contract about starting generations, listing jobs, hearing of changes and closing.
 // P48, P57, P68, P92, P93, P94, P95, P98, P281, P283.
 import { expect, test } from 'vitest'
+import { systemActor } from '../../src/core/accounts/audit.ts'
 import { balanceOf, claimOne, digestOf, entriesOf, filterOf, startJob, startOf, type OpenTestStore } from './fixture.ts'
 
 export function startTests(openStore: OpenTestStore): void {
@@ -181,6 +182,26 @@ export function startTests(openStore: OpenTestStore): void {
     // The share of the account has moved on with its first job, so its second one comes after all others.
     for (const next of [first, second, other, last])
       expect((await claimOne(store, 'test/one')).job.jobId).toBe(next?.jobId)
+  })
+
+  test('P290: what fails among starts and grants that are requested at once leaves the chains of their accounts whole', async () => {
+    await using store = await openStore()
+    const ids: string[] = []
+    for (const name of 'abc') ids.push((await store.createAccount(name, 1000)).accountId)
+    for (let round = 0; round < 3; round += 1) {
+      const commands = Array.from({ length: 24 }, (_, index) => {
+        const accountId = ids[index % 3] ?? ''
+        if (index % 8 === 4) return store.grantCredits(accountId, 2, null, systemActor, `pay_${round}_${index}`)
+        // In later rounds the database refuses some, in the middle of the group and at its end.
+        const isWrong = round > 0 && index % 6 === 5
+        return store.startGeneration(startOf(accountId, isWrong ? { maxAttempts: 0 } : {}))
+      })
+      const settled = await Promise.allSettled(commands)
+      expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(round > 0 ? 4 : 0)
+    }
+    for (const accountId of ids) await startJob(store, accountId)
+    const { problems, entries } = await store.verifyLedger()
+    expect([problems, entries]).toEqual([[], 3 + 24 + 2 * 20 + 3])
   })
 
   test('jobs of another account are not visible', async () => {
