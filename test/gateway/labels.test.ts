@@ -245,6 +245,28 @@ describe('receipts', () => {
     }
   })
 
+  test.each([
+    ['test/usage/text-to-image', { seconds: 10, used: 3 }],
+    ['test/failing/text-to-image', { prompt: 'x' }],
+  ])('the end of %s releases what it did not charge', async (other, given) => {
+    const made = await app.send('/v1/run?wait=true', {
+      headers: { 'idempotency-key': crypto.randomUUID() },
+      body: { model: other, input: given, max_credits: 99 },
+    })
+    const { receipt, billing } = made.body
+    expect([made.status, receipt.released > 0]).toEqual([200, true])
+    expect(receipt).toMatchObject({ held: billing.held, charged: billing.charged, released: billing.released })
+    expect(receipt.charged + receipt.released).toBe(receipt.held)
+    expect(made.headers.get('mediagen-receipt')).toBe(toHeader(receipt))
+  })
+
+  test('an expired job released what it held', async () => {
+    const { body } = await run({ server: idle, headers: { 'cancel-after': '1' } })
+    await expect
+      .poll(async () => (await idle.send(`/v1/jobs/${body.job_id}`)).body)
+      .toMatchObject({ status: 'expired', receipt: { held: 3, charged: 0, released: 3 } })
+  })
+
   test('none before the end; a canceled job released what it held', async () => {
     const { body: quote } = await idle.send('/v1/quotes', { body: { model, input } })
     const started = await idle.send('/v1/generate', {
@@ -266,6 +288,16 @@ test('a refusal for lack of credits says where to buy some, if the server knows 
     expect([status, body]).toMatchObject([402, { code: 'insufficient_credits', required: 3, available: 2 }])
     expect(body.top_up_url).toBe(`https://shop.example/buy?for=${accountId}&again=${accountId}`)
   }
+  const made = await app.send('/v1/images/generations', { key: payer.key, body: { prompt: 'x', max_credits: 9 } })
+  expect([made.status, made.body]).toMatchObject([
+    402,
+    {
+      required: 3,
+      available: 2,
+      top_up_url: expect.stringContaining(payer.accountId),
+      error: { type: 'insufficient_quota' },
+    },
+  ])
   const { body } = await generate({ server: idle, payer: await idle.createAccount(2) })
   expect(body).not.toHaveProperty('top_up_url')
   await expect(startTestApp({ MEDIAGEN_TOP_UP_URL: 'shop.example' })).rejects.toThrow(

@@ -204,7 +204,10 @@ async function watch(server: TestApp, jobId: string): Promise<number> {
 }
 
 test('a start over MCP has the labels of its arguments, and of the headers that become labels', async () => {
-  await using labelling = await startTestApp({ MEDIAGEN_LABEL_HEADERS: 'X-User=user' })
+  await using labelling = await startTestApp({
+    MEDIAGEN_LABEL_HEADERS: 'X-User=user',
+    MEDIAGEN_TOP_UP_URL: 'https://shop.example/{account}',
+  })
   const client = new Client({ name: 'test', version: '1' })
   const requestInit = { headers: { authorization: `Bearer ${labelling.account.key}`, 'x-user': 'a@b.example' } }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${labelling.url}/mcp`), { requestInit }))
@@ -225,6 +228,14 @@ test('a start over MCP has the labels of its arguments, and of the headers that 
   const plain = await without.call('start_generation', { ...order, idempotency_key: 'c' })
   const kept = await without.call('get_job', { job_id: plain.structuredContent.job_id })
   expect(kept.structuredContent.labels).toEqual({ team: 'Zürich' })
+  // Where to buy credits is in a refusal, too.
+  const { accountId, key } = await labelling.createAccount(1)
+  await using poor = await connect(key, labelling)
+  expect((await poor.ask('start_generation', order)).error).toMatchObject({
+    code: 'insufficient_credits',
+    available: 1,
+    top_up_url: `https://shop.example/${accountId}`,
+  })
 })
 
 describe('errors', () => {

@@ -77,7 +77,10 @@ async function expectAll(store: string, restore: (dataDir: string) => Promise<Re
     ...Array(6).fill(null),
   ])
   const review = jobs.find(({ status }) => status === 'needs_review')
+  expect(review.receipt).toBeNull()
   expect(await app.admin.resolveJob({ jobId: review.job_id, charge: 1n })).toMatchObject({ charged: 1n, released: 1n })
+  const { receipt } = await read(`/v1/jobs/${review.job_id}`)
+  expect(receipt).toMatchObject({ held: 2, charged: 1, released: 1 })
   expect(await verify()).toEqual([])
 }
 
