@@ -253,3 +253,18 @@ test('the headers of a start, a refusal without a key and a new endpoint are doc
     for (const name of documented) expect([name, headers.has(name)]).toEqual([name, true])
   }
 })
+
+test('P286: the answers that carry a receipt are documented with its header', () => {
+  const operations = [
+    ...['/v1/generate', '/v1/run', '/v1/images/generations', '/v1/images/edits', '/v1/audio/speech'].map(
+      (path) => document.paths[path].post,
+    ),
+    document.paths['/v1/jobs/{job_id}'].get,
+    document.paths['/v1/jobs/{job_id}/cancel'].post,
+  ]
+  for (const { operationId, responses } of operations)
+    expect([operationId, Object.keys(responses[200].headers)]).toEqual([
+      operationId,
+      expect.arrayContaining(['Mediagen-Receipt']),
+    ])
+})

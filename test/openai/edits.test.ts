@@ -70,6 +70,7 @@ describe('the pictures of real clients reach the model', () => {
       job.job_id,
       '3',
     ])
+    expect(response.headers.get('mediagen-receipt')).toContain(`charged=3, released=0, quote_id="${job.quote_id}"`)
     expect(await wallet()).toMatchObject({ available: 997, held: 0 })
   })
 

@@ -81,6 +81,7 @@ describe('speech', () => {
       'content-length': String(bytes.length),
       'mediagen-job': job.job_id,
       'mediagen-credits-charged': '1',
+      'mediagen-receipt': `held=1, charged=1, released=0, quote_id="${job.quote_id}", key_id="${job.key_id}"`,
       'x-should-retry': 'false',
     })
     expect(job).toMatchObject({
