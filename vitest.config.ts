@@ -62,7 +62,7 @@ const onPostgres = [
   'test/storage/{ledger-property,verify}*.test.ts',
   'test/gateway/{deletion,files,generate,idempotency,job-events,job-inputs,jobs,keys,kept-jobs,quote-restart,readiness,retention,shared-rates,wait,wallet,webhooks}.test.ts',
   'test/rpc/{admin,generation,lost-keys,watch,webhooks}.test.ts',
-  'test/cli/{audit,jobs-show,operator,serve,webhooks}.test.ts',
+  'test/cli/{audit,conformance,jobs-show,operator,serve,webhooks}.test.ts',
 ]
 const notOnPostgres = [
   // About the disk of SQLite, or about no store.
@@ -82,6 +82,7 @@ const throughGateway =
   'answer-headers assets caller-urls deadlines errors files generate idempotency job-events key-first labels mcp open-watches readiness refused-uploads request-ids run shutdown slow-bodies wait'
     .split(' ')
     .map((name) => `test/gateway/${name}.test.ts`)
+    .concat('test/cli/conformance.test.ts')
 
 // What is measured on a server under attack is measured when all others have ended.
 const attacks = 'test/attacks/**/*.long.test.ts'

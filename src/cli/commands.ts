@@ -11,6 +11,7 @@ import { addOperatorCommands } from './operator.ts'
 import { addProviderCommands } from './providers.ts'
 import { addServeCommand } from './serve.ts'
 import { addCompletionCommand } from './user/completion.ts'
+import { addConformanceCommand } from './user/conformance/command.ts'
 import { addGenerateCommands } from './user/generate.ts'
 import { addUserCommands } from './user/lists.ts'
 import { addMcpCommand } from './user/mcp.ts'
@@ -22,6 +23,7 @@ export function addCommands(program: Command): void {
   addGenerateCommands(program)
   addUserCommands(program, addModelCommands(program), addJobCommands(program))
   addMcpCommand(program)
+  addConformanceCommand(program)
   program.commandsGroup('Run a server:')
   addDemoCommand(program)
   addServeCommand(program)
