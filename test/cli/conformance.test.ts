@@ -91,11 +91,11 @@ test('a server keeps every promise that can be tried', async () => {
 })
 
 test('without a model it takes the cheapest one with an example; a job that fails or is billed by usage conforms, too', async () => {
-  const cheapest = await conform({ options: [] })
+  const cheapest = await conform({ account: await app.createAccount(4), options: [] })
   expect(cheapest.stdout).toContain('on test/timeout/text-to-image for 1 credit each.')
   expect(cheapest.failed).toEqual([])
   const usage = ['--model', 'test/usage/text-to-image', '--input', '{"seconds": 2, "used": 1}']
-  expect((await conform({ options: usage })).failed).toEqual([])
+  expect((await conform({ account: await app.createAccount(16), options: usage })).failed).toEqual([])
 })
 
 test('a quote that expires soon is awaited', async () => {
@@ -185,7 +185,7 @@ test('what it cannot be run with is refused by name, and nothing is spent', asyn
     /key begins with mgk_none and comes from --key/,
   )
   expect(await wrong({ options: ['--model', 'test/none'] })).toContain(
-    'test/none cannot be quoted with its own example',
+    'There is no price for test/none with an example of its own',
   )
   expect(await wrong({ options: ['--model', 'test/gate/text-to-image', '--input', '{}'] })).toContain('invalid_input')
   expect(await wrong({ options: ['--input', '{}'] })).toContain('--input needs --model')

@@ -44,7 +44,7 @@ async function run(written: string, options: Options): Promise<void> {
   const account = await readAccount(login)
   const probe = createProbe(login)
   const subject = await chooseSubject(probe, { ...(named !== undefined && { model: named }), ...(input && { input }) })
-  const { model, quote } = subject
+  const { model, firstQuote: quote } = subject
   if (quote.credits > maxCredits)
     throw new StartupError(`${model} costs ${countCredits(quote.credits)}, and --max-credits is ${maxCredits}.`)
   const tell = (line: string): void => (json ? undefined : say(`${escapeHidden(line)}\n`))
@@ -64,11 +64,11 @@ async function run(written: string, options: Options): Promise<void> {
 }
 
 /** The id of the account. @throws StartupError if the key may not do what is needed */
-async function readAccount(login: SourcedLogin): Promise<string | null> {
+async function readAccount(login: SourcedLogin): Promise<string | undefined> {
   const account = await explain(createHttp(login).json<Partial<Account>>('/v1/account'), login)
   const missing = account.key ? needed.filter((name) => !account.key?.permissions.includes(name as never)) : []
   if (missing.length > 0) throw new StartupError(`The key lacks the permissions ${missing.join(', ')}.`)
-  return account.account_id ?? null
+  return account.account_id
 }
 
 function parseInput(written: string): Input {

@@ -3,95 +3,72 @@ import { createClient, type Input, type Job, type Quote } from '@mediagen/client
 import { isTerminal } from '@mediagen/client/records.ts'
 import type { Login } from '../server.ts'
 import { countCredits } from '../words.ts'
-import { type Check, type Context, expect, Skipped, type Start, Violated } from './check.ts'
+import type { Context } from './check.ts'
+import { catalogChecks, expiryCheck, quoteChecks } from './interface.ts'
 import { openLedger } from './ledger.ts'
-import { describe, type Probe } from './probe.ts'
-import { expiryCheck, quoteChecks } from './quotes.ts'
-import { routeChecks } from './routes.ts'
+import { type Probe, Skipped, Violated } from './probe.ts'
 import { overdraftCheck, startChecks } from './starts.ts'
 import type { Subject } from './subject.ts'
 import { totalChecks } from './totals.ts'
 
 // A job that takes longer fails its check.
 const jobMs = 900_000
+const checks = [catalogChecks, quoteChecks, startChecks, expiryCheck, overdraftCheck, totalChecks]
 
-const checks: readonly Check[] = [
-  ...routeChecks,
-  ...quoteChecks,
-  ...startChecks,
-  expiryCheck,
-  overdraftCheck,
-  ...totalChecks,
-]
-
-/** How one check ended. */
+/** How one check ended; `detail` is what was seen, or why it was skipped. */
 export interface Result {
   readonly invariant: string
   readonly result: 'ok' | 'FAILED' | 'skipped'
-  /** What was seen, or why it was skipped. */
   readonly detail: string | null
 }
 
-/** What the whole suite did. */
-export interface Outcome {
-  readonly results: readonly Result[]
-  readonly spent: number
-  /** Entries that are of no job of the suite. */
-  readonly foreign: number
-}
-
 /** What the suite is run with. */
-export interface Options extends Subject {
+export interface Options extends Subject, Pick<Context, 'account' | 'otherKey'> {
   readonly login: Login
   readonly probe: Probe
-  readonly account: string | null
-  readonly otherKey: string | undefined
   readonly maxCredits: number
   readonly onResult: (result: Result) => void
 }
 
+/** What the suite did; `foreign` counts ledger entries that are of no job of its own. */
+export interface Outcome {
+  readonly results: readonly Result[]
+  readonly spent: number
+  readonly foreign: number
+}
+
 /** Runs every check. */
 export async function runSuite(options: Options): Promise<Outcome> {
-  const { probe, login, onResult, maxCredits, model, input, quote: firstQuote } = options
-  const ledger = openLedger(probe)
-  const client = createClient(login)
+  const { probe, model, input, firstQuote, maxCredits, onResult } = options
+  const price = firstQuote.credits
+  const client = createClient(options.login)
   const jobs = new Map<string, Job>()
+  const ledger = await openLedger(probe)
   const atFirst = await ledger.look()
-
-  const spent = (): number =>
-    ledger.since(atFirst).reduce((credits, { job_id: job, kind, credits: moved }) => {
-      const sign = kind === 'hold' ? 1 : kind === 'release' ? -1 : 0
-      return jobs.has(job ?? '') ? credits + sign * moved : credits
-    }, 0)
-  const left = (): number => maxCredits - spent()
-
+  const own = () => ledger.since(atFirst).filter(({ job_id: id }) => id !== null && jobs.has(id))
+  const sum = (kind: string) => own().reduce((credits, entry) => credits + (entry.kind === kind ? entry.credits : 0), 0)
+  const spent = (): number => sum('hold') - sum('release')
   const context: Context = {
     ...options,
+    price,
     ledger,
-    price: firstQuote.credits,
-    firstQuote,
     main: null,
-    left,
-    async quote(of: Input = input) {
-      const answer = await probe.send<Quote>('/v1/quotes', { body: { model, input: of } })
-      expect(answer.status === 200, 'a quote', describe(answer))
-      return answer.body as Quote
-    },
-    async start({ quoteId, idempotencyKey, input: of = input, wait, key }: Start) {
+    quote: (of: Input = input) => probe.get<Quote>('/v1/quotes', { body: { model, input: of } }),
+    async start({ quote, idempotencyKey: key, input: of = input, wait = false, headers }) {
       const answer = await probe.send<Job>(`/v1/generate${wait ? '?wait=true' : ''}`, {
-        body: { model, input: of, quote_id: quoteId },
-        headers: idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey },
-        ...(key !== undefined && { key }),
+        body: { model, input: of, quote_id: quote.quote_id },
+        headers: { ...headers, ...(key !== undefined && { 'idempotency-key': key }) },
       })
-      if (answer.status < 300 && answer.body.job_id) jobs.set(answer.body.job_id, answer.body as Job)
+      if (answer.body) jobs.set(answer.body.job_id, answer.body)
       return answer
     },
-    async need(credits) {
+    left: () => maxCredits - spent(),
+    async affordable(least = 1) {
       await ledger.look()
-      const { available } = ledger.wallet()
-      if (credits > left())
-        throw new Skipped(`it may spend ${countCredits(credits)}, and --max-credits leaves ${left()}`)
-      if (credits > available) throw new Skipped(`it needs ${countCredits(credits)}, and ${available} are available`)
+      const credits = Math.min(maxCredits - spent(), ledger.available)
+      if (credits >= least * price) return Math.floor(credits / price)
+      const available = `${ledger.available} are available, and --max-credits leaves ${maxCredits - spent()}`
+      throw new Skipped(`it needs ${countCredits(least * price)}, but ${available}`)
     },
     async settle() {
       for (const [id, job] of jobs)
@@ -99,25 +76,28 @@ export async function runSuite(options: Options): Promise<Outcome> {
       return [...jobs.values()]
     },
   }
-
   const results: Result[] = []
-  for (const check of checks) {
-    const result = await runCheck(check, context)
+  for (const [invariant, run] of checks.flatMap((group) => Object.entries(group))) {
+    const result = { invariant, ...(await runCheck(run, context)) }
     results.push(result)
     onResult(result)
   }
-  const foreign = ledger.since(atFirst).filter(({ job_id: job }) => !jobs.has(job ?? '')).length
-  return { results, spent: spent(), foreign }
+  return { results, spent: spent(), foreign: ledger.since(atFirst).length - own().length }
 }
 
-async function runCheck({ name: invariant, run }: Check, context: Context): Promise<Result> {
+async function runCheck(
+  run: (context: Context) => Promise<string | void>,
+  context: Context,
+): Promise<Omit<Result, 'invariant'>> {
   try {
     await context.settle()
-    return { invariant, result: 'ok', detail: (await run(context)) ?? null }
+    return { result: 'ok', detail: (await run(context)) ?? null }
   } catch (error) {
-    if (error instanceof Skipped) return { invariant, result: 'skipped', detail: error.message }
-    // An answer of another shape than expected is no answer that clients can use, either.
-    const words = error instanceof Violated ? error.message : `the check ended with: ${String(error)}`
-    return { invariant, result: 'FAILED', detail: words }
+    if (error instanceof Skipped) return { result: 'skipped', detail: error.message }
+    // Records of another shape are no use to clients, either, and end a check in an error.
+    return {
+      result: 'FAILED',
+      detail: error instanceof Violated ? error.message : `the check ended in ${String(error)}`,
+    }
   }
 }
