@@ -1,5 +1,5 @@
-// P293: mediagen conformance against real servers, and through proxies that lie in one place each.
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+// mediagen conformance against real servers, and through proxies that lie in one place each.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,7 +44,7 @@ interface Reply {
 
 /** A proxy through which each request goes as `lie` has it. */
 async function openLiar(lie: (sent: Message, forward: (sent: Message) => Promise<Reply>) => Promise<Reply>) {
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url: path = '/' } = request
     const forward = async (sent: Message): Promise<Reply> => {
       const body = method === 'GET' || sent.body === '' ? null : sent.body
@@ -55,7 +55,8 @@ async function openLiar(lie: (sent: Message, forward: (sent: Message) => Promise
     const sent = { path, headers: pick(request.headers), body: await text(request) }
     const { status, type, body } = await lie(sent, forward)
     response.writeHead(status, { 'content-type': type }).end(body)
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -36,6 +36,7 @@ const ofUsers = new Set([
   'models show',
   'login',
   'wallet',
+  'conformance',
   'upload',
   'webhooks rotate-secret',
   'mcp',

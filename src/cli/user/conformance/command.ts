@@ -8,7 +8,7 @@ import { parseCount } from '../counts.ts'
 import { print, say } from '../print.ts'
 import { explain, readUrl, type SourcedLogin } from '../server.ts'
 import { countCredits } from '../words.ts'
-import { createProbe } from './probe.ts'
+import { createProbe, Violated } from './probe.ts'
 import { chooseSubject } from './subject.ts'
 import { type Result, runSuite } from './suite.ts'
 
@@ -34,7 +34,7 @@ export function addConformanceCommand(program: Command): void {
     .option('--model <model>', 'what to start (default: the cheapest model with an example)')
     .option('--input <json>', 'its input, a JSON object (default: the example of the model)', parseInput)
     .option('--max-credits <credits>', 'the most that it may spend', parseCount, defaultCredits)
-    .action(run)
+    .action((url: string, options: Options) => run(url, options).catch(explainEnd))
 }
 
 async function run(written: string, options: Options): Promise<void> {
@@ -61,6 +61,11 @@ async function run(written: string, options: Options): Promise<void> {
   if (json) print({ url: login.url, model, max_credits: maxCredits, ...outcome }, true)
   tell(`${failed === 0 ? 'No check' : failed} failed; ${countCredits(outcome.spent)} spent.`)
   if (failed > 0) process.exitCode = 1
+}
+
+/** What ends the run before a check could. */
+function explainEnd(error: unknown): never {
+  throw error instanceof Violated ? new StartupError(`${escapeHidden(error.message)}.`, { cause: error }) : error
 }
 
 /** The id of the account. @throws StartupError if the key may not do what is needed */
