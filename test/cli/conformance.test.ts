@@ -197,3 +197,10 @@ test('what it cannot be run with is refused by name, and nothing is spent', asyn
   expect(await wrong({ url: 'nowhere' })).toContain('must be the address of a server')
   expect((await app.send('/v1/wallet', { key })).body).toEqual({ available: 30, held: 0 })
 })
+
+test('--json prints one document', async () => {
+  const { stdout, status } = await conform({ options: ['--model', model, '--json'] })
+  const { results, spent, foreign } = JSON.parse(stdout)
+  expect(results).toContainEqual({ invariant: 'no balance was ever negative', result: 'ok', detail: null })
+  expect([status, spent > 0, foreign]).toEqual([0, true, 0])
+})
