@@ -36,6 +36,12 @@ const steps = [
    FROM jobs WHERE number <= :succeeded ORDER BY number`,
   // SQL has no SHA-256: the chain of the account begins after these entries.
   'UPDATE ledger_entries SET hash = NULL WHERE account_id = :account',
+  // As if they had been started over a year, by two thousand people of forty teams.
+  `INSERT INTO usage (account_id, day, model, key_id, labels, jobs, succeeded, charged)
+   SELECT account_id, date(:now / 1000, 'unixepoch', printf('-%d days', number % 365)) AS started, model, key_id,
+     json_object('team', printf('team-%d', number % 40), 'user', printf('user-%d', number % 2000)) AS labelled,
+     count(*), count(*), sum(credits_charged)
+   FROM jobs WHERE number <= :succeeded GROUP BY account_id, started, model, key_id, labelled`,
   `UPDATE accounts SET available = :available - :count * :credits, held = (:count - :succeeded) * :credits,
      ledger_head = NULL, entry_count = :entries + :count + :succeeded, job_count = :count, queued_jobs = :count - :succeeded
    WHERE account_id = :account`,

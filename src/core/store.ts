@@ -9,6 +9,7 @@ import type { RateStore } from './accounts/rate.ts'
 import type { WebhookStore } from './accounts/webhook.ts'
 import type { LedgerRoot } from './credits/ledger-chain.ts'
 import type { Balance, LedgerEntry } from './credits/ledger.ts'
+import type { UsagePage, UsageRequest } from './credits/usage.ts'
 import type { UploadStore } from './files/upload.ts'
 import type { Backlog } from './jobs/backlog.ts'
 import type { DeleteOutcome } from './jobs/deletion.ts'
@@ -224,6 +225,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** `credits` ≠ 0 */
   adjustCredits(accountId: string, credits: number, note: string, by?: Actor): Promise<AdjustOutcome>
   listEntries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
+  /** Sums of jobs that have ended. */
+  listUsage(request: UsageRequest): Promise<UsagePage>
   verifyLedger(): Promise<LedgerReport>
   /** Reads one row for each account. */
   readLedgerRoot(): Promise<LedgerRoot>

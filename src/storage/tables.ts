@@ -7,6 +7,7 @@ export const movedTables = {
   signing_keys: ['purpose', 'number'],
   jobs: ['number'],
   spending: ['owner', 'day'],
+  usage: ['account_id', 'day', 'model', 'key_id', 'labels'],
   forgotten_jobs: ['number'],
   job_inputs: ['number'],
   upstream_runs: ['job_number', 'n'],

@@ -27,7 +27,9 @@ const accountsSql = `
     (SELECT count(DISTINCT ordinal) FROM jobs WHERE account_id = a.account_id AND ordinal > a.forgotten_up_to AND ordinal <= a.job_count) AS ordinals,
     (SELECT count(*) FROM jobs WHERE account_id = a.account_id AND status = 'queued' AND status <> 'succeeded') AS queued,
     (SELECT CAST(coalesce(sum(credits_held), 0) AS BIGINT) FROM jobs
-      WHERE account_id = a.account_id AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded') AS unsettled
+      WHERE account_id = a.account_id AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded') AS unsettled,
+    (SELECT CAST(coalesce(sum(credits), 0) AS BIGINT) FROM ledger_entries WHERE account_id = a.account_id AND kind = 'charge') AS charged,
+    (SELECT CAST(coalesce(sum(charged), 0) AS BIGINT) FROM usage WHERE account_id = a.account_id) AS usageCharged
   FROM accounts AS a LEFT JOIN ledger_entries AS e ON e.account_id = a.account_id AND e.number = a.entry_count
   WHERE a.account_id > :after ORDER BY a.account_id LIMIT :limit`
 

@@ -16,6 +16,7 @@ import { sharedTests } from './contract-shared.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { upstreamTests } from './contract-upstream.ts'
+import { usageTests } from './contract-usage.ts'
 import { webhookSecretTests } from './contract-webhook-secrets.ts'
 import { webhookSlotTests } from './contract-webhook-slots.ts'
 import { webhookTests } from './contract-webhooks.ts'
@@ -30,6 +31,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('accounts and ledger', () => accountTests(openStore))
     describe('keys', () => keyTests(openStore))
     describe('limits', () => limitTests(openStore))
+    describe('usage', () => usageTests(openStore))
     describe('rates', () => rateTests(openStore))
     describe('starts and lists', () => startTests(openStore))
     describe('pages of jobs', () => pageTests(openStore))

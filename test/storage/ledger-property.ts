@@ -1,5 +1,5 @@
 // Random commands, many at once: in order, each answer is that of a model; from two processes without order, each end counts once.
-// Either way credits are conserved and the ledger verifies. A failure prints its seed and path.
+// Either way credits are conserved, the usage is that of the jobs and of the ledger (P300, P301), and the ledger verifies. A failure prints its seed and path.
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Job, JobOutcome } from '../../src/core/jobs/job.ts'
@@ -7,6 +7,7 @@ import type { Store } from '../../src/core/store.ts'
 import { isPostgres, openTestStore } from '../test-store.ts'
 import { filterOf, type OpenTestStore, startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'
+import { expectUsage, variedStart } from './usage-sums.ts'
 
 const pick = fc.nat(1000)
 const credits = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constantFrom(0, 1, 1000))
@@ -18,6 +19,7 @@ const commandArbitrary = fc.oneof(
       account: pick,
       credits,
       maxQueuedJobs: fc.constantFrom(3, 50),
+      varied: pick,
     }),
   },
   {
@@ -75,7 +77,11 @@ function submit(store: Store, model: Model, command: Command): (() => Promise<vo
       return check(store.adjustCredits(account.accountId, command.credits, 'x'), change(account, command.credits))
     const { expected, job } = start(model, account, command.credits, command.maxQueuedJobs)
     const answer = store.startGeneration(
-      startOf(account.accountId, { credits: command.credits, maxQueuedJobs: command.maxQueuedJobs }),
+      startOf(account.accountId, {
+        credits: command.credits,
+        maxQueuedJobs: command.maxQueuedJobs,
+        ...variedStart(command.varied),
+      }),
     )
     return async () => {
       const result = await answer
@@ -99,6 +105,7 @@ async function expectConserved(store: Store, model: Model): Promise<void> {
       (job) => job.account.accountId === accountId && (job.status === 'queued' || job.status === 'running'),
     )
     expect(held).toBe(unsettled.reduce((sum, job) => sum + job.credits, 0))
+    await expectUsage(store, accountId)
   }
   // verifyLedger computes the hashes again; here each entry is in the chain that the owner sees.
   for (const { accountId } of model.accounts) {
@@ -168,6 +175,7 @@ export async function checkUnorderedCommands(numRuns: number, openStore: OpenTes
         const available = credits - held - sum(({ creditsCharged }) => creditsCharged)
         expect(available).toBeGreaterThanOrEqual(0)
         expect(await store.getAccount(accountId)).toMatchObject({ available, held })
+        await expectUsage(store, accountId)
       }
       expect((await store.verifyLedger()).problems).toEqual([])
     }),
@@ -193,7 +201,9 @@ async function submitUnordered(
     const accountId = accountIds[command.account % accountIds.length] ?? ''
     const { credits } = command
     if (command.kind === 'start')
-      await store.startGeneration(startOf(accountId, { credits, maxQueuedJobs: command.maxQueuedJobs }))
+      await store.startGeneration(
+        startOf(accountId, { credits, maxQueuedJobs: command.maxQueuedJobs, ...variedStart(command.varied) }),
+      )
     else if ((await store.adjustCredits(accountId, credits, 'x')).outcome === 'done')
       granted.set(accountId, (granted.get(accountId) ?? 0) + credits)
   } else {

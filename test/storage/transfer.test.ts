@@ -14,6 +14,7 @@ import { balanceOf, claimOne, claimPaid, filterOf, keyOf, startJob, testAsset, t
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
+import { usageOf } from './usage-sums.ts'
 
 const later = { creditsActual: 4, outputs: [testAsset], status: 'succeeded' } as const
 
@@ -68,6 +69,7 @@ async function tell(store: Store, accountId: string) {
     entries: await store.listEntries(accountId, page),
     keys: await store.listKeys(accountId, page),
     jobs: await store.listJobs(filterOf(accountId)),
+    usage: await store.listUsage(usageOf(accountId, ['day', 'model', 'key', 'label:team'])),
     webhooks: await store.listWebhooks(accountId, page),
     uploads: await store.listUploads(accountId, page),
     quoteKeys: await store.signingKeys('quote'),

@@ -129,6 +129,11 @@ describe('the check of the ledger names', () => {
       [/spending of key_test: 0 held and 4 charged in all, but 20 and 4/, /0 held, but its unsettled jobs hold 20/],
     ],
     [
+      'usage that counts too little',
+      'UPDATE usage SET charged = charged - 1 WHERE charged > 0',
+      [/was charged 4 credits, but its usage sums up to 3/],
+    ],
+    [
       'a missing entry',
       'DELETE FROM ledger_entries WHERE number = 2',
       [/entry 3: follows entry 1/, /entry 3: charge of 4 leaves/, hashOf(3), /holds 10, but the ledger says 0/],
@@ -146,7 +151,12 @@ describe('the check of the ledger names', () => {
     [
       'an entry of other credits',
       'UPDATE ledger_entries SET credits = 5 WHERE number = 3',
-      [/entry 3: charge of 5 leaves/, hashOf(3), /charged 4, but the ledger says 5/],
+      [
+        /was charged 5 credits, but its usage sums up to 4/,
+        /entry 3: charge of 5 leaves/,
+        hashOf(3),
+        /charged 4, but the ledger says 5/,
+      ],
     ],
     [
       'a job charged beside the ledger',

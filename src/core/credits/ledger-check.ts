@@ -33,6 +33,9 @@ export interface AccountFacts {
   readonly ordinals: number
   readonly queued: number
   readonly unsettled: number
+  /** By its entries, and by its usage. */
+  readonly charged: number
+  readonly usageCharged: number
 }
 
 /** An entry, and the owner of its job. */
@@ -193,6 +196,11 @@ function checkAccount(row: AccountFacts, report: Report): void {
     report(
       `account ${accountId}: its last ${jobCount - forgottenUpTo} jobs have ${ordinals} ordinals, so lists leave some out`,
       restoreBackup,
+    )
+  if (row.charged !== row.usageCharged)
+    report(
+      `account ${accountId}: was charged ${row.charged} credits, but its usage sums up to ${row.usageCharged}`,
+      `no credits are touched, but reports are wrong: with the server stopped, correct the rows of ${accountId} in the table usage`,
     )
   if (row.queuedJobs !== row.queued)
     report(

@@ -29,6 +29,7 @@ import {
   revokeKey,
   rotateSigningKey,
 } from './accounts/keys.ts'
+import { createUsageReads } from './accounts/usage.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
 import { createUpload, createUploadReads, deleteUpload } from './files/uploads.ts'
@@ -99,6 +100,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const reads = {
     ...createAccountReads(db),
     ...createKeyReads(db),
+    ...createUsageReads(db),
     ...createAuditReads(db),
     ...createJobReads(db),
     ...createWebhookReads(db),
@@ -118,6 +120,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     grantCredits: (...args) => operate((tx) => grantCredits(tx, ...args)),
     adjustCredits: (...args) => operate((tx) => adjustCredits(tx, ...args)),
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
+    listUsage: (request) => list(request.accountId, () => reads.listUsage(request)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
     readLedgerRoot: () => readLedgerRoot((sql, values) => db.rows(sql, values, verifyMs)),
 

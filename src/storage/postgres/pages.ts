@@ -31,18 +31,29 @@ export async function readPage<Row extends object>(
   count = countOf(from, where),
 ): Promise<Page<Row>> {
   // One statement, so that page and total are of the same moment; the row of the total comes even if the page is empty.
-  const read = db.rows<Row & { total: number; present: boolean | null }>(
+  const rows = await readInTime<Row & { total: number; present: boolean | null }>(
+    db,
     `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (${extend(
       `SELECT ${columns}, ${order} AS position, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
     )}) AS page ON TRUE ORDER BY page.position DESC`,
     { ...values, limit, offset },
-    mostListMs,
   )
-  const rows = await read.catch((error: unknown) => {
-    throw error instanceof StorageError && error.code === endedCode ? listTookTooLong(mostListMs, error) : error
-  })
   const items = rows.flatMap((row) => (row.present === null ? [] : [withoutExtras(row)]))
   return { items: items as unknown as Row[], total: rows[0]?.total ?? 0 }
+}
+
+/**
+ * Reads the rows of a list.
+ * @throws MediagenError `overloaded` when it takes too long, StorageError
+ */
+export function readInTime<Row extends object>(
+  db: Pick<Database, 'rows'>,
+  sql: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Row[]> {
+  return db.rows<Row>(sql, values, mostListMs).catch((error: unknown) => {
+    throw error instanceof StorageError && error.code === endedCode ? listTookTooLong(mostListMs, error) : error
+  })
 }
 
 /** An expression that counts rows. */

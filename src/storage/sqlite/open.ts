@@ -187,6 +187,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
   return {
     listAccounts: (page) => list(null, () => read('listAccounts', page)),
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
+    listUsage: (request) => list(request.accountId, () => read('listUsage', request)),
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
     listBriefInputs: (accountId, jobIds) => list(accountId, () => read('listBriefInputs', jobIds)),
     listJobs: (filter) =>

@@ -3,6 +3,7 @@ import { createAccountReads } from '../accounts/accounts.ts'
 import { createAuditReads } from '../accounts/audit.ts'
 import { createKeyReads } from '../accounts/keys.ts'
 import { createLedgerReads } from '../accounts/ledger.ts'
+import { createUsageReads } from '../accounts/usage.ts'
 import { createLedgerChecks } from '../accounts/verify.ts'
 import type { Connection } from '../connection.ts'
 import { createRetentionReads } from '../files/retention.ts'
@@ -21,6 +22,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createKeyReads(db, nowMs),
     ...createSigningKeyReads(db),
     ...createLedgerReads(db),
+    ...createUsageReads(db),
     ...createAuditReads(db),
     ...createJobReads(db, nowMs),
     ...createWebhookReads(db),
