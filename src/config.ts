@@ -3,6 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { isTimeZone } from './core/calendar.ts'
+import { parseCreditPrice } from './core/credits/price.ts'
 import { StartupError } from './core/errors.ts'
 import { parseBucketAddress } from './files/blobs/s3-address.ts'
 import { parseProxies } from './guards/client-address.ts'
@@ -160,6 +161,12 @@ export const generalSettings = {
     '',
     'Headers that become [labels](contract.md#labels) of a start, such as `X-OpenWebUI-User-Email=user`, separated by commas',
     parseLabelHeaders,
+  ),
+  creditPrice: text(
+    'MEDIAGEN_CREDIT_PRICE',
+    '',
+    'What a credit costs, such as `0.01 EUR`, to show money beside credits in the [usage](contract.md#usage); empty for credits alone',
+    (written) => (written === '' ? null : parseCreditPrice(written)),
   ),
   topUpUrl: text(
     'MEDIAGEN_TOP_UP_URL',

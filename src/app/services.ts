@@ -110,7 +110,11 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
       createCatalogService({ catalog, baseUrl: followsCaller(config) ? () => '' : publicUrl }),
       pipeline,
     ),
-    guardService(WalletService, createWalletService({ store }), pipeline),
+    guardService(
+      WalletService,
+      createWalletService({ store, clock, timeZone, creditPrice: config.creditPrice }),
+      pipeline,
+    ),
     guardService(
       AccountService,
       createAccountService({ store, limits: readAccountLimits(config), clock, catalog, timeZone }),

@@ -39,6 +39,7 @@ import { addHealthRoutes, type Health } from './routes/health.ts'
 import { addJobRoutes } from './routes/jobs.ts'
 import { addModelRoutes } from './routes/models.ts'
 import { addQuoteRoutes } from './routes/quotes.ts'
+import { addUsageRoute } from './routes/usage.ts'
 import { addWalletRoutes } from './routes/wallet.ts'
 import { addWebhookRoutes } from './routes/webhooks.ts'
 
@@ -131,6 +132,7 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps, stopping: Abort
   addModelRoutes(app, core)
   addJobRoutes(app, core, stopping, deps.publicUrl)
   addWalletRoutes(app, core)
+  addUsageRoute(app, core)
   addAccountRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, deps.maxUploadBytes)

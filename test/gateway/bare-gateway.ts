@@ -34,7 +34,11 @@ export async function startBareGateway(
     countCut() {},
     log: pino({ level: 'silent' }),
     keys: {
-      authenticate: async () => ({ keyId: 'key_x', accountId: 'acct_x', permissions: ['jobs:read', 'generate'] }),
+      authenticate: async () => ({
+        keyId: 'key_x',
+        accountId: 'acct_x',
+        permissions: ['jobs:read', 'generate', 'wallet:read'],
+      }),
       async limit() {},
       async spend() {},
     },

@@ -26,6 +26,7 @@ const interfaceRoutes = [
   'POST /v1/jobs/{job_id}/cancel',
   'GET /v1/jobs/{job_id}/events',
   'GET /v1/wallet',
+  'GET /v1/usage',
   'GET /v1/account',
   'GET /v1/account/keys',
   'GET /v1/key',

@@ -91,6 +91,7 @@ test.each([
   ['GET', '/v1/jobs/job_x/events'],
   ['GET', '/v1/wallet'],
   ['GET', '/v1/wallet/entries'],
+  ['GET', '/v1/usage'],
 ])('an unknown parameter is refused by name: %s %s', (method, path) =>
   expectRefused(`${path}?colour=red&__proto__=1`, ['colour', '__proto__'], method),
 )

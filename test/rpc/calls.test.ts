@@ -172,6 +172,30 @@ test('the wallet tells the balance, its entries newest first, and who the key is
   expect(access.permissions).not.toContain('PERMISSION_ADMIN')
 })
 
+test('the usage tells what jobs were charged, by day, model, key and label (P302)', async () => {
+  const labels = [{ key: 'team', value: 'ads' }]
+  await client.call('GenerationService/Run', {
+    model,
+    input,
+    max_credits: '2',
+    idempotency_key: 'usage',
+    wait: true,
+    labels,
+  })
+  const { rows, sum, from, to } = await client.call('WalletService/GetUsage', {
+    group_by: ['day', 'model', 'key', 'label:team'],
+  })
+  const charged = { jobs: '1', succeeded: '1', charged: '2' }
+  expect(rows).toContainEqual(
+    expect.objectContaining({ day: to, model, key_id: expect.stringMatching(/^key_/), labels, ...charged }),
+  )
+  expect(rows.reduce((total: number, row: { charged: string }) => total + Number(row.charged), 0)).toBe(
+    Number(sum.charged),
+  )
+  expect(from).toBe(`${to.slice(0, 7)}-01`)
+  expect((await client.call('WalletService/GetUsage', { to: '2026-01-31' })).rows).toEqual([])
+})
+
 test('the account tells its name, its keys and its limits', async () => {
   const { accountId, key } = await app.createAccount(0)
   expect(await client.call('AccountService/GetAccount', {}, { key })).toMatchObject({

@@ -116,6 +116,11 @@ test('all missing fields of a request are listed', async () => {
   )
   check(await client.refusal('CatalogService/ListModels', { offset: -1 }), 'invalid_request', /\/offset/)
   check(
+    await client.refusal('WalletService/GetUsage', { group_by: ['day', 'label:a b'] }),
+    'invalid_request',
+    /\/group_by has "label:a b", which must have a name/,
+  )
+  check(
     await client.refusal('CatalogService/ListProducts', { category: 'text-to-nothing' }),
     'invalid_request',
     /\/category/,

@@ -78,6 +78,7 @@ test('the permissions are those of the interface and the contract', () => {
     'GenerationService/WatchJob': 'jobs:read',
     'WalletService/GetWallet': 'wallet:read',
     'WalletService/ListEntries': 'wallet:read',
+    'WalletService/GetUsage': 'wallet:read',
     'WalletService/GetAccess': '',
     'AccountService/GetAccount': '',
     'AccountService/ListOwnKeys': 'wallet:read',

@@ -50,6 +50,7 @@ const calls: readonly (readonly [path: string, json: object])[] = [
   ['GenerationService/ListJobs', { status: 'JOB_STATUS_QUEUED' }],
   ['CatalogService/ListModels', {}],
   ['WalletService/ListEntries', { limit: 5 }],
+  ['WalletService/GetUsage', { groupBy: ['day'] }],
   ['WebhooksService/CreateWebhook', { url: 'https://example.com/' }],
 ]
 

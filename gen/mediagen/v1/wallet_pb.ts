@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/wallet.proto.
  */
 export const file_mediagen_v1_wallet: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS93YWxsZXQucHJvdG8SC21lZGlhZ2VuLnYxIp0DCgVFbnRyeRIQCghlbnRyeV9pZBgBIAEoCRIkCgRraW5kGAIgASgOMhYubWVkaWFnZW4udjEuRW50cnlLaW5kEg8KB2NyZWRpdHMYAyABKAMSEwoGam9iX2lkGAQgASgJSACIAQESFwoPYXZhaWxhYmxlX2FmdGVyGAUgASgDEhIKCmhlbGRfYWZ0ZXIYBiABKAMSEQoEbm90ZRgHIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgJIAEoCUgCiAEBEhUKCGtleV9uYW1lGAogASgJSAOIAQESFgoJcmVmZXJlbmNlGAsgASgJSASIAQESEQoEaGFzaBgMIAEoCUgFiAEBEhoKDXByZXZpb3VzX2hhc2gYDSABKAlIBogBAUIJCgdfam9iX2lkQgcKBV9ub3RlQgkKB19rZXlfaWRCCwoJX2tleV9uYW1lQgwKCl9yZWZlcmVuY2VCBwoFX2hhc2hCEAoOX3ByZXZpb3VzX2hhc2giEgoQR2V0V2FsbGV0UmVxdWVzdCI0ChFHZXRXYWxsZXRSZXNwb25zZRIRCglhdmFpbGFibGUYASABKAMSDAoEaGVsZBgCIAEoAyJCChJMaXN0RW50cmllc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0IkkKE0xpc3RFbnRyaWVzUmVzcG9uc2USIwoHZW50cmllcxgBIAMoCzISLm1lZGlhZ2VuLnYxLkVudHJ5Eg0KBXRvdGFsGAIgASgFIhIKEEdldEFjY2Vzc1JlcXVlc3QiqQEKEUdldEFjY2Vzc1Jlc3BvbnNlEg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiwKC3Blcm1pc3Npb25zGAMgAygOMhcubWVkaWFnZW4udjEuUGVybWlzc2lvbhIzCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBQg0KC19leHBpcmVzX2F0KpgBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARITCg9FTlRSWV9LSU5EX0hPTEQQAhIVChFFTlRSWV9LSU5EX0NIQVJHRRADEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAEEhUKEUVOVFJZX0tJTkRfQURKVVNUEAUylAIKDVdhbGxldFNlcnZpY2USUwoJR2V0V2FsbGV0Eh0ubWVkaWFnZW4udjEuR2V0V2FsbGV0UmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkdldFdhbGxldFJlc3BvbnNlIgeQAgGguxgFElkKC0xpc3RFbnRyaWVzEh8ubWVkaWFnZW4udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAubWVkaWFnZW4udjEuTGlzdEVudHJpZXNSZXNwb25zZSIHkAIBoLsYBRJTCglHZXRBY2Nlc3MSHS5tZWRpYWdlbi52MS5HZXRBY2Nlc3NSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuR2V0QWNjZXNzUmVzcG9uc2UiB5ACAaC7GAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChhtZWRpYWdlbi92MS93YWxsZXQucHJvdG8SC21lZGlhZ2VuLnYxIp0DCgVFbnRyeRIQCghlbnRyeV9pZBgBIAEoCRIkCgRraW5kGAIgASgOMhYubWVkaWFnZW4udjEuRW50cnlLaW5kEg8KB2NyZWRpdHMYAyABKAMSEwoGam9iX2lkGAQgASgJSACIAQESFwoPYXZhaWxhYmxlX2FmdGVyGAUgASgDEhIKCmhlbGRfYWZ0ZXIYBiABKAMSEQoEbm90ZRgHIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmtleV9pZBgJIAEoCUgCiAEBEhUKCGtleV9uYW1lGAogASgJSAOIAQESFgoJcmVmZXJlbmNlGAsgASgJSASIAQESEQoEaGFzaBgMIAEoCUgFiAEBEhoKDXByZXZpb3VzX2hhc2gYDSABKAlIBogBAUIJCgdfam9iX2lkQgcKBV9ub3RlQgkKB19rZXlfaWRCCwoJX2tleV9uYW1lQgwKCl9yZWZlcmVuY2VCBwoFX2hhc2hCEAoOX3ByZXZpb3VzX2hhc2giEgoQR2V0V2FsbGV0UmVxdWVzdCI0ChFHZXRXYWxsZXRSZXNwb25zZRIRCglhdmFpbGFibGUYASABKAMSDAoEaGVsZBgCIAEoAyJCChJMaXN0RW50cmllc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0IkkKE0xpc3RFbnRyaWVzUmVzcG9uc2USIwoHZW50cmllcxgBIAMoCzISLm1lZGlhZ2VuLnYxLkVudHJ5Eg0KBXRvdGFsGAIgASgFImsKD0dldFVzYWdlUmVxdWVzdBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhAKCGdyb3VwX2J5GAMgAygJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCKXAQoQR2V0VXNhZ2VSZXNwb25zZRIjCgRyb3dzGAEgAygLMhUubWVkaWFnZW4udjEuVXNhZ2VSb3cSDQoFdG90YWwYAiABKAUSIgoDc3VtGAMgASgLMhUubWVkaWFnZW4udjEuVXNhZ2VTdW0SDAoEZnJvbRgEIAEoCRIKCgJ0bxgFIAEoCRIRCgl0aW1lX3pvbmUYBiABKAkiygIKCFVzYWdlUm93EhAKA2RheRgBIAEoCUgAiAEBEhIKBW1vZGVsGAIgASgJSAGIAQESEwoGa2V5X2lkGAMgASgJSAKIAQESFQoIa2V5X25hbWUYBCABKAlIA4gBARIxCgZsYWJlbHMYBSADKAsyIS5tZWRpYWdlbi52MS5Vc2FnZVJvdy5MYWJlbHNFbnRyeRIMCgRqb2JzGAYgASgDEhEKCXN1Y2NlZWRlZBgHIAEoAxIPCgdjaGFyZ2VkGAggASgDEiUKBGNvc3QYCSABKAsyEi5tZWRpYWdlbi52MS5Nb25leUgEiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2RheUIICgZfbW9kZWxCCQoHX2tleV9pZEILCglfa2V5X25hbWVCBwoFX2Nvc3QibAoIVXNhZ2VTdW0SDAoEam9icxgBIAEoAxIRCglzdWNjZWVkZWQYAiABKAMSDwoHY2hhcmdlZBgDIAEoAxIlCgRjb3N0GAQgASgLMhIubWVkaWFnZW4udjEuTW9uZXlIAIgBAUIHCgVfY29zdCIpCgVNb25leRIOCgZhbW91bnQYASABKAkSEAoIY3VycmVuY3kYAiABKAkiEgoQR2V0QWNjZXNzUmVxdWVzdCKpAQoRR2V0QWNjZXNzUmVzcG9uc2USDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSLAoLcGVybWlzc2lvbnMYAyADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQqmAEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRU5UUllfS0lORF9HUkFOVBABEhMKD0VOVFJZX0tJTkRfSE9MRBACEhUKEUVOVFJZX0tJTkRfQ0hBUkdFEAMSFgoSRU5UUllfS0lORF9SRUxFQVNFEAQSFQoRRU5UUllfS0lORF9BREpVU1QQBTLmAgoNV2FsbGV0U2VydmljZRJTCglHZXRXYWxsZXQSHS5tZWRpYWdlbi52MS5HZXRXYWxsZXRSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuR2V0V2FsbGV0UmVzcG9uc2UiB5ACAaC7GAUSWQoLTGlzdEVudHJpZXMSHy5tZWRpYWdlbi52MS5MaXN0RW50cmllc1JlcXVlc3QaIC5tZWRpYWdlbi52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgeQAgGguxgFElAKCEdldFVzYWdlEhwubWVkaWFnZW4udjEuR2V0VXNhZ2VSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuR2V0VXNhZ2VSZXNwb25zZSIHkAIBoLsYBRJTCglHZXRBY2Nlc3MSHS5tZWRpYWdlbi52MS5HZXRBY2Nlc3NSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuR2V0QWNjZXNzUmVzcG9uc2UiB5ACAaC7GAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * One append-only line of the ledger.
@@ -223,6 +223,259 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_mediagen_v1_wallet, 4);
 
 /**
+ * Which usage to read.
+ * Example: `{"from": "2026-11-01", "to": "2026-11-30", "group_by": ["day", "label:team"]}`
+ *
+ * @generated from message mediagen.v1.GetUsageRequest
+ */
+export type GetUsageRequest = Message<"mediagen.v1.GetUsageRequest"> & {
+  /**
+   * First day, `YYYY-MM-DD`; empty for the first of the month of the last day.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * Last day, at most 366 days with the first; empty for today.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * `day`, `model`, `key`, or `label:` and the name of a label; at most 8, each once. Empty means `day`.
+   *
+   * @generated from field: repeated string group_by = 3;
+   */
+  groupBy: string[];
+
+  /**
+   * Page size, 1 … 10000; unset means 100.
+   *
+   * @generated from field: optional int32 limit = 4;
+   */
+  limit?: number | undefined;
+
+  /**
+   * Number of rows to skip.
+   *
+   * @generated from field: int32 offset = 5;
+   */
+  offset: number;
+};
+
+/**
+ * Describes the message mediagen.v1.GetUsageRequest.
+ * Use `create(GetUsageRequestSchema)` to create a new message.
+ */
+export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_wallet, 5);
+
+/**
+ * One page of usage.
+ *
+ * @generated from message mediagen.v1.GetUsageResponse
+ */
+export type GetUsageResponse = Message<"mediagen.v1.GetUsageResponse"> & {
+  /**
+   * The rows: by day, if they are grouped by it; then those with the highest charge first.
+   *
+   * @generated from field: repeated mediagen.v1.UsageRow rows = 1;
+   */
+  rows: UsageRow[];
+
+  /**
+   * Total number of rows.
+   *
+   * @generated from field: int32 total = 2;
+   */
+  total: number;
+
+  /**
+   * The sum of all rows.
+   *
+   * @generated from field: mediagen.v1.UsageSum sum = 3;
+   */
+  sum?: UsageSum | undefined;
+
+  /**
+   * First day.
+   *
+   * @generated from field: string from = 4;
+   */
+  from: string;
+
+  /**
+   * Last day.
+   *
+   * @generated from field: string to = 5;
+   */
+  to: string;
+
+  /**
+   * Time zone in which days of new jobs begin.
+   *
+   * @generated from field: string time_zone = 6;
+   */
+  timeZone: string;
+};
+
+/**
+ * Describes the message mediagen.v1.GetUsageResponse.
+ * Use `create(GetUsageResponseSchema)` to create a new message.
+ */
+export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_wallet, 6);
+
+/**
+ * What jobs of one group were charged. A job counts on the day of its start, when it has ended.
+ *
+ * @generated from message mediagen.v1.UsageRow
+ */
+export type UsageRow = Message<"mediagen.v1.UsageRow"> & {
+  /**
+   * `YYYY-MM-DD`; unset unless grouped by day.
+   *
+   * @generated from field: optional string day = 1;
+   */
+  day?: string | undefined;
+
+  /**
+   * Model id; unset unless grouped by model. Empty for jobs that were forgotten before there was usage.
+   *
+   * @generated from field: optional string model = 2;
+   */
+  model?: string | undefined;
+
+  /**
+   * Id of the key that started the jobs; unset unless grouped by key, and empty where it is not known any more.
+   *
+   * @generated from field: optional string key_id = 3;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * What the owner of that key calls it; unset for nothing.
+   *
+   * @generated from field: optional string key_name = 4;
+   */
+  keyName?: string | undefined;
+
+  /**
+   * Values of the labels that it is grouped by; one that the jobs do not have is missing.
+   *
+   * @generated from field: map<string, string> labels = 5;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Number of jobs that have ended.
+   *
+   * @generated from field: int64 jobs = 6;
+   */
+  jobs: bigint;
+
+  /**
+   * Number of those that succeeded.
+   *
+   * @generated from field: int64 succeeded = 7;
+   */
+  succeeded: bigint;
+
+  /**
+   * Credits charged.
+   *
+   * @generated from field: int64 charged = 8;
+   */
+  charged: bigint;
+
+  /**
+   * The charge in money; unset if the server has no price.
+   *
+   * @generated from field: optional mediagen.v1.Money cost = 9;
+   */
+  cost?: Money | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.UsageRow.
+ * Use `create(UsageRowSchema)` to create a new message.
+ */
+export const UsageRowSchema: GenMessage<UsageRow> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_wallet, 7);
+
+/**
+ * A sum over rows.
+ *
+ * @generated from message mediagen.v1.UsageSum
+ */
+export type UsageSum = Message<"mediagen.v1.UsageSum"> & {
+  /**
+   * Number of jobs that have ended.
+   *
+   * @generated from field: int64 jobs = 1;
+   */
+  jobs: bigint;
+
+  /**
+   * Number of those that succeeded.
+   *
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded: bigint;
+
+  /**
+   * Credits charged.
+   *
+   * @generated from field: int64 charged = 3;
+   */
+  charged: bigint;
+
+  /**
+   * The charge in money; unset if the server has no price.
+   *
+   * @generated from field: optional mediagen.v1.Money cost = 4;
+   */
+  cost?: Money | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.UsageSum.
+ * Use `create(UsageSumSchema)` to create a new message.
+ */
+export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_wallet, 8);
+
+/**
+ * An amount of money.
+ *
+ * @generated from message mediagen.v1.Money
+ */
+export type Money = Message<"mediagen.v1.Money"> & {
+  /**
+   * An exact decimal, such as `1.25`.
+   *
+   * @generated from field: string amount = 1;
+   */
+  amount: string;
+
+  /**
+   * Code of ISO 4217, such as `EUR`.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+};
+
+/**
+ * Describes the message mediagen.v1.Money.
+ * Use `create(MoneySchema)` to create a new message.
+ */
+export const MoneySchema: GenMessage<Money> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_wallet, 9);
+
+/**
  * Requests the identity of the calling key.
  *
  * @generated from message mediagen.v1.GetAccessRequest
@@ -235,7 +488,7 @@ export type GetAccessRequest = Message<"mediagen.v1.GetAccessRequest"> & {
  * Use `create(GetAccessRequestSchema)` to create a new message.
  */
 export const GetAccessRequestSchema: GenMessage<GetAccessRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_wallet, 5);
+  messageDesc(file_mediagen_v1_wallet, 10);
 
 /**
  * The identity of the calling key.
@@ -277,7 +530,7 @@ export type GetAccessResponse = Message<"mediagen.v1.GetAccessResponse"> & {
  * Use `create(GetAccessResponseSchema)` to create a new message.
  */
 export const GetAccessResponseSchema: GenMessage<GetAccessResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_wallet, 6);
+  messageDesc(file_mediagen_v1_wallet, 11);
 
 /**
  * Why a balance changed.
@@ -366,6 +619,16 @@ export const WalletService: GenService<{
     methodKind: "unary";
     input: typeof ListEntriesRequestSchema;
     output: typeof ListEntriesResponseSchema;
+  },
+  /**
+   * Reads how many jobs of the account ended and what they were charged, by day, model, key and label. docs/contract.md, Usage.
+   *
+   * @generated from rpc mediagen.v1.WalletService.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
   },
   /**
    * Reads the account and the permissions of the calling key.

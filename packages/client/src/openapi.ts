@@ -14,6 +14,19 @@ export type Receipt = {
   key_id: string
 } | null
 /**
+ * The charge in money; null if the server has no price.
+ */
+export type Money = {
+  /**
+   * An exact decimal, such as `1.25`.
+   */
+  amount: string
+  /**
+   * Code of ISO 4217.
+   */
+  currency: string
+} | null
+/**
  * More credits in each of these windows, until an instant.
  */
 export type ExtraCredits = {
@@ -548,6 +561,76 @@ export interface EntryList {
   limit: number
   offset: number
   has_more: boolean
+}
+/**
+ * What the jobs of one group were charged.
+ */
+export interface UsageRow {
+  /**
+   * Null unless grouped by day.
+   */
+  day: string | null
+  /**
+   * Null unless grouped by model; empty for jobs that were forgotten before there was usage.
+   */
+  model: string | null
+  /**
+   * Null unless grouped by key; empty where it is not known any more.
+   */
+  key_id: string | null
+  /**
+   * What its owner calls the key.
+   */
+  key_name: string | null
+  /**
+   * The labels that it is grouped by; one that the jobs do not have is missing.
+   */
+  labels: {
+    [k: string]: string
+  }
+  /**
+   * Jobs that have ended.
+   */
+  jobs: number
+  succeeded: number
+  charged: number
+  cost: Money
+}
+/**
+ * The sum of all rows, on whichever page.
+ */
+export interface UsageSum {
+  /**
+   * Jobs that have ended.
+   */
+  jobs: number
+  succeeded: number
+  charged: number
+  cost: Money
+}
+/**
+ * A page of usage.
+ */
+export interface Usage {
+  object: 'list'
+  data: UsageRow[]
+  total: number
+  limit: number
+  offset: number
+  has_more: boolean
+  sum: UsageSum
+  /**
+   * First day.
+   */
+  from: string
+  /**
+   * Last day.
+   */
+  to: string
+  /**
+   * Where days of new jobs begin.
+   */
+  time_zone: string
 }
 /**
  * What a key may spend, in credits; null for no limit.

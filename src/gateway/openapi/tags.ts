@@ -36,9 +36,9 @@ export const tags: readonly Tag[] = [
   },
   {
     name: 'Wallet',
-    description: 'The balance of the account, and every change of it.',
+    description: 'The balance of the account, every change of it, and what was charged by day, model, key and label.',
     service: 'WalletService',
-    paths: ['/v1/wallet'],
+    paths: ['/v1/wallet', '/v1/usage'],
   },
   {
     name: 'Account',

@@ -232,6 +232,45 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
   },
 })
 
+const nullableMoney = {
+  ...record('Money', 'An amount of money.', {
+    amount: { ...string, description: 'An exact decimal, such as `1.25`.' },
+    currency: { ...string, description: 'Code of ISO 4217.' },
+  }),
+  type: ['object', 'null'],
+} as const
+
+const usageSum = {
+  jobs: { ...count, description: 'Jobs that have ended.' },
+  succeeded: count,
+  charged: credits,
+  cost: { ...nullableMoney, description: 'The charge in money; null if the server has no price.' },
+} as const
+
+const usageRowSchema = record('UsageRow', 'What the jobs of one group were charged.', {
+  day: { ...nullableString, format: 'date', description: 'Null unless grouped by day.' },
+  model: {
+    ...nullableString,
+    description: 'Null unless grouped by model; empty for jobs that were forgotten before there was usage.',
+  },
+  key_id: { ...nullableString, description: 'Null unless grouped by key; empty where it is not known any more.' },
+  key_name: { ...nullableString, description: 'What its owner calls the key.' },
+  labels: {
+    type: 'object',
+    additionalProperties: string,
+    description: 'The labels that it is grouped by; one that the jobs do not have is missing.',
+  },
+  ...usageSum,
+})
+
+export const usageSchema = record('Usage', 'A page of usage.', {
+  ...listOf(usageRowSchema, '').properties,
+  sum: record('UsageSum', 'The sum of all rows, on whichever page.', usageSum),
+  from: { ...string, format: 'date', description: 'First day.' },
+  to: { ...string, format: 'date', description: 'Last day.' },
+  time_zone: { ...string, description: 'Where days of new jobs begin.' },
+})
+
 export const accountSchema = record('Account', 'The account of the calling key.', {
   account_id: string,
   name: string,

@@ -12,7 +12,6 @@ import { toJobStatus } from '../messages/job-message.ts'
 export const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 // Of models (catalog/entry.ts), accounts and keys.
 export const longestName = 200
-const { usualLimit, largestLimit, largestOffset } = pageBounds
 
 /** Refuses a request and lists everything that is wrong with it. */
 export function refuse(violations: readonly Violation[]): void {
@@ -57,7 +56,10 @@ export function findText(field: string, text: string, longest: number): Violatio
  * The requested page of a list.
  * @throws MediagenError `invalid_request`
  */
-export function readPage(request: { limit?: number | undefined; offset: number }): PageRequest {
+export function readPage(
+  request: { limit?: number | undefined; offset: number },
+  { usualLimit, largestLimit, largestOffset }: Readonly<Record<keyof typeof pageBounds, number>> = pageBounds,
+): PageRequest {
   const { limit = usualLimit, offset } = request
   const violations: Violation[] = []
   if (limit < 1 || limit > largestLimit) violations.push({ pointer: '/limit', detail: `must be 1 to ${largestLimit}` })
