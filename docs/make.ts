@@ -60,7 +60,7 @@ const commandsHead = `# Commands
 
 In the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` of all. Where the machine's Node is older than 24, the one that \`npm ci\` installs runs it.
 
-Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`upload\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Commands for operators read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database.
+Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`usage\`, \`upload\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Commands for operators read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database.
 
 Every command takes \`--json\`, for programs, and \`--help\`. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
 

@@ -37,6 +37,7 @@ const ofUsers = new Set([
   'login',
   'wallet',
   'conformance',
+  'usage',
   'upload',
   'webhooks rotate-secret',
   'mcp',

@@ -172,6 +172,18 @@ describe('run', () => {
     expect(await countJobs(account)).toBe(1)
     expect(await open(account).wallet()).toEqual({ available: 97, held: 0 })
   })
+
+  test('usage says what was charged, as a record and as CSV', async () => {
+    const account = await app.createAccount(100)
+    const client = open(account)
+    await client.run(model, input, { maxCredits: 5, labels: { team: 'ads' } })
+    const group_by = 'label:team'
+    expect(await client.usage({ group_by, limit: 5 })).toMatchObject({
+      data: [{ labels: { team: 'ads' }, charged: 3 }],
+    })
+    expect(await client.usageTable({ group_by })).toBe('label:team,jobs,succeeded,charged\r\nads,1,1,3\r\n')
+    await expect(client.usage({ from: 'today' })).rejects.toMatchObject({ code: 'invalid_request' })
+  })
 })
 
 describe('lost lines', () => {

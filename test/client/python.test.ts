@@ -280,11 +280,13 @@ except TimeoutError as error:
 open(${JSON.stringify(gate.input.gate)}, "w").close()
 tell(client.follow(job["job_id"])["status"])
 tell(client.cancel(job["job_id"])["status"])
-tell(client.models(search="instant", limit=1)["total"], client.model(model)["id"], client.wallet()["held"])`
-    const [type, started, late, ended, still, found] = await run(code)
+tell(client.models(search="instant", limit=1)["total"], client.model(model)["id"], client.wallet()["held"])
+tell(client.usage(from_="2026-01-01", to="2026-01-31", group_by="day,label:team")["from"])`
+    const [type, started, late, ended, still, found, used] = await run(code)
     expect([type, started, ended, still]).toEqual(['image/png', 'queued', 'succeeded', 'succeeded'])
     expect(late).toContain('has not ended yet')
     expect(found).toEqual([expect.any(Number), 'test/instant/text-to-image', 0])
+    expect(used).toBe('2026-01-01')
   },
 )
 

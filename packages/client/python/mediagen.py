@@ -301,6 +301,12 @@ class Client:
         """Credits that are available and held."""
         return self._json("GET", "/v1/wallet")
 
+    def usage(self, **filters: Any) -> Dict[str, Any]:
+        """What jobs were charged: from_, to (days), group_by (such as "day,label:team"), limit, offset."""
+        if "from_" in filters:  # `from` is a keyword of Python.
+            filters["from"] = filters.pop("from_")
+        return self._json("GET", "/v1/usage", params=filters)
+
     def rotate_webhook_secret(self, webhook_id: str) -> Dict[str, Any]:
         """Gives a webhook endpoint another `secret`; for a day messages are signed with the one before it, too."""
         return self._json("POST", f"/v1/webhooks/{escape(webhook_id, safe='')}/rotate-secret")

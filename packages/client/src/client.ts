@@ -18,6 +18,7 @@ import type {
   Page,
   Quote,
   RotatedWebhook,
+  Usage,
   Wallet,
 } from './records.ts'
 
@@ -61,6 +62,10 @@ export interface MediagenClient {
   model(id: string): Promise<ModelDetail>
   wallet(): Promise<Wallet>
   entries(options?: ListOptions): Promise<Page<Entry>>
+  /** What jobs were charged. @param options `from`, `to`, `group_by` (such as `day,label:team`), `limit`, `offset` */
+  usage(options?: ListOptions): Promise<Usage>
+  /** The same as CSV, whole unless there is a `limit`. */
+  usageTable(options?: ListOptions): Promise<string>
   /** Stores a picture, a video or a sound; its `file_id` is a value for a media field of an input. */
   upload(file: Blob, options?: UploadOptions): Promise<File>
   /** Uploads, newest first. @param options `limit`, `offset` */
@@ -91,6 +96,8 @@ export function createClient(connection: Connection): MediagenClient {
     model: async (id) => http.json(toModelPath(id)),
     wallet: () => http.json('/v1/wallet'),
     entries: (options) => http.json(`/v1/wallet/entries${toQuery(options)}`),
+    usage: (options) => http.json(`/v1/usage${toQuery(options)}`),
+    usageTable: async (options) => (await http.open(`/v1/usage${toQuery({ ...options, format: 'csv' })}`)).text(),
     upload: (content, options) => http.json('/v1/files', { ...options, content }),
     files: (options) => http.json(`/v1/files${toQuery(options)}`),
     removeFile: async (fileId) => void (await http.open(toFilePath(fileId), remove)),

@@ -14,6 +14,8 @@ export type {
   Quote,
   RotatedWebhook,
   Sample,
+  Usage,
+  UsageRow,
   Wallet,
   Webhook,
 } from './openapi.ts'

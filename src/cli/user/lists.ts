@@ -1,4 +1,4 @@
-// The other commands of users: login, wallet, upload, and what there is.
+// The other commands of users: login, wallet, usage, upload, and what there is.
 import { createInterface } from 'node:readline/promises'
 import { createClient } from '@mediagen/client/client.ts'
 import { type Command, Option } from 'commander'
@@ -9,6 +9,7 @@ import { openFile } from './input.ts'
 import { describeModel } from './model-page.ts'
 import { say } from './print.ts'
 import { explain, keepLogin, loginFile, readUrl, usualUrl, withServer } from './server.ts'
+import { addUsageCommand } from './usage.ts'
 import { countCredits } from './words.ts'
 
 const defaultLimit = 20
@@ -32,6 +33,7 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
     .command('wallet')
     .description('Show your credits: available, and held for running jobs')
     .action(withServer(async ({ client }, _options: object, _command: Command) => ({ ...(await client.wallet()) })))
+  addUsageCommand(program)
   program
     .command('upload <file>')
     .description('Upload a picture, a video or a sound; its file_id is an input, as in --set image=file_…')
