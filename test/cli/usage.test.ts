@@ -1,4 +1,4 @@
-// `mediagen usage`: what jobs were charged, as a table with bars, as CSV and as JSON (P306).
+// `mediagen usage`: what jobs were charged, as a table with bars, as CSV and as JSON (P299).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { openCommandLine } from './command-line.ts'

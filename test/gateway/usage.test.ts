@@ -1,4 +1,4 @@
-// GET /v1/usage: what jobs were charged, by day, model, key and label; as a table; in money (P302, P303, P304, P305).
+// GET /v1/usage: what jobs were charged, by day, model, key and label; as a table; in money (P295, P296, P297, P298).
 import { createRouterTransport } from '@connectrpc/connect'
 import { afterAll, describe, expect, test } from 'vitest'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'

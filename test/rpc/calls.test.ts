@@ -172,7 +172,7 @@ test('the wallet tells the balance, its entries newest first, and who the key is
   expect(access.permissions).not.toContain('PERMISSION_ADMIN')
 })
 
-test('the usage tells what jobs were charged, by day, model, key and label (P302)', async () => {
+test('the usage tells what jobs were charged, by day, model, key and label (P295)', async () => {
   const labels = [{ key: 'team', value: 'ads' }]
   await client.call('GenerationService/Run', {
     model,

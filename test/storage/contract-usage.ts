@@ -1,4 +1,4 @@
-// The part of the store contract about usage (P300, P301).
+// The part of the store contract about usage (P293, P294).
 import { expect, test } from 'vitest'
 import type { StartCommand, Store } from '../../src/core/store.ts'
 import {

@@ -1,5 +1,5 @@
 // Random commands, many at once: in order, each answer is that of a model; from two processes without order, each end counts once.
-// Either way credits are conserved, the usage is that of the jobs and of the ledger (P300, P301), and the ledger verifies. A failure prints its seed and path.
+// Either way credits are conserved, the usage is that of the jobs and of the ledger (P293, P294), and the ledger verifies. A failure prints its seed and path.
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Job, JobOutcome } from '../../src/core/jobs/job.ts'

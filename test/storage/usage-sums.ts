@@ -1,4 +1,4 @@
-// What the usage of an account must be, by its jobs and its ledger (P300, P301).
+// What the usage of an account must be, by its jobs and its ledger (P293, P294).
 import { expect } from 'vitest'
 import { calendarOf } from '../../src/core/calendar.ts'
 import { labelOf, type UsageGroup, type UsageRequest, type UsageSum } from '../../src/core/credits/usage.ts'

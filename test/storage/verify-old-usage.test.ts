@@ -1,4 +1,4 @@
-// P301: jobs that ended before there was usage are in it after the migration, and what the ledger says of forgotten ones.
+// P294: jobs that ended before there was usage are in it after the migration, and what the ledger says of forgotten ones.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
