@@ -18,7 +18,7 @@ import { readMetrics } from './metrics.ts'
 
 // A service is refused before any part is used, except to prepare its counters.
 const noDeps = { metrics: { countCalls: () => () => {} } } as unknown as PipelineDeps
-const walletImpl = { getWallet: () => ({}), listEntries: () => ({}), getAccess: () => ({}) }
+const walletImpl = { getWallet: () => ({}), listEntries: () => ({}), getUsage: () => ({}), getAccess: () => ({}) }
 
 /** WalletService, its file changed by `change`. */
 function alterWallet(
@@ -58,7 +58,7 @@ test('a service with an unimplemented rpc does not start', () => {
 })
 
 test('the service as it is does start', () => {
-  expect(guardService(WalletService, walletImpl as never, noDeps).singles.size).toBe(3)
+  expect(guardService(WalletService, walletImpl as never, noDeps).singles.size).toBe(4)
 })
 
 /** A server whose log lines are kept. */

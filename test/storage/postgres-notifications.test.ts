@@ -6,10 +6,10 @@ import { claimOne, startJob, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres } from './postgres-server.ts'
 
-/** The next notification of a store. */
-async function nextNotification(store: TestStore): Promise<readonly JobNotification[] | null> {
-  const { promise, resolve } = Promise.withResolvers<readonly JobNotification[] | null>()
-  const ignore = store.onNotification(resolve)
+/** The next notification of jobs. One without jobs says that the store has begun to listen. */
+async function nextNotification(store: TestStore): Promise<readonly JobNotification[]> {
+  const { promise, resolve } = Promise.withResolvers<readonly JobNotification[]>()
+  const ignore = store.onNotification((jobs) => jobs && resolve(jobs))
   const received = await promise
   ignore()
   return received
