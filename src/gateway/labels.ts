@@ -1,5 +1,5 @@
-import { findLabelFault, type Labels, mostLabels } from '../core/jobs/labels.ts'
 // The header Mediagen-Labels: labels of a start, such as `team=ads, campaign="spring, 2026"`.
+import { findLabelFault, type Labels, mostLabels } from '../core/jobs/labels.ts'
 import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { decodeHeader } from '../guards/label-headers.ts'
 import type { Parameter } from './query.ts'

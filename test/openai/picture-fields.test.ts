@@ -1,5 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs'
 // Which fields of a model take the pictures of a request (P262).
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { load } from 'js-yaml'

@@ -1,5 +1,5 @@
-import { ConnectError } from '@connectrpc/connect'
 // The form of POST /v1/images/edits, as the body that JSON would be. Its pictures become uploads of the caller while they arrive.
+import { ConnectError } from '@connectrpc/connect'
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 import type { FastifyRequest } from 'fastify'
 import type { File } from '../../../gen/mediagen/v1/files_pb.ts'
