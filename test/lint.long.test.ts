@@ -79,7 +79,7 @@ test.each([
   ['src/core/planted.ts', '../../gen/mediagen/v1/admin_pb.ts', /^src\/core imports only/],
   ['src/core/planted.ts', 'node:fs/promises', /^src\/core may not import this package/],
   ['src/core/planted.ts', '@connectrpc/connect', /^src\/core may not/],
-  ['src/schema/planted.ts', '../catalog/model.ts', /imports only core/],
+  ['src/schema/planted.ts', '../catalog/model.ts', /imports only @mediagen\/engine, core\./],
   ['src/services/planted.ts', '../storage/sqlite/open.ts', /imports only @mediagen\/engine, catalog, core, gen/],
   ['src/services/planted.ts', 'node:fs/promises', /may not/],
   ['src/rpc/planted.ts', '../gateway/server.ts', /imports only @mediagen\/engine, core, gen/],
