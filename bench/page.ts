@@ -27,12 +27,11 @@ export function describeMachine(): string[] {
   ]
 }
 
-/** Writes the page, and its bars as a picture of their own; returns their paths. */
-export function writePage(rows: readonly Row[], notes: readonly string[]): { page: string; picture: string } {
+/** Writes the page; returns its path. */
+export function writePage(rows: readonly Row[], notes: readonly string[]): string {
   mkdirSync(folder, { recursive: true })
-  const files = { page: join(folder, 'bench.html'), picture: join(folder, 'bench.svg') }
+  const file = join(folder, 'bench.html')
   const bars = plotBars(rows, notes)
-  writeFileSync(files.picture, bars)
   const timelines = rows.flatMap(({ timeline }) => {
     return timeline ? [`<h2>${escape(timeline.title)}</h2>`, plotTimeline(timeline)] : []
   })
@@ -40,7 +39,7 @@ export function writePage(rows: readonly Row[], notes: readonly string[]): { pag
     `<tr>${cells.map((cell) => `<${tag}>${escape(cell)}</${tag}>`).join('')}</tr>`
   const table = [toTableRow(head, 'th'), ...rows.map((row) => toTableRow(toCells(row), 'td'))]
   writeFileSync(
-    files.page,
+    file,
     `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Benchmarks of mediagen</title><style>${style}</style>
 <h1>Benchmarks of mediagen</h1>
@@ -50,7 +49,7 @@ ${[bars, ...timelines].join('\n')}
 </html>
 `,
   )
-  return files
+  return file
 }
 
 function readVersion(name: string): string {

@@ -69,8 +69,7 @@ async function main(wanted: readonly string[]): Promise<void> {
   const where = bench.cores ? `servers on core ${bench.cores.server}, load on core ${bench.cores.load}` : 'cores shared'
   const seconds = Math.round((performance.now() - startedAt) / 1000)
   process.stdout.write(`${toTable(rows)}\nNode ${process.versions.node}, ${where}, ${seconds} s in all.\n`)
-  const files = writePage(rows, [...machine, `${where}; ${seconds} s in all`])
-  process.stdout.write(`With plots: ${files.page}; the bars alone: ${files.picture}\n`)
+  process.stdout.write(`With plots: ${writePage(rows, [...machine, `${where}; ${seconds} s in all`])}\n`)
 }
 
 function toTable(rows: readonly Row[]): string {

@@ -57,14 +57,14 @@ test('it serves command models, and no built-in ones', async () => {
   expect((await sharp(await output.arrayBuffer()).metadata()).format).toBe('png')
 })
 
-test("the README's lines make an account, a key, a server, and a sound by a model of one's own", async () => {
-  const readme = await readFile(join(checkout, 'README.md'), 'utf8')
+test("the lines of docs/your-own-program.md make an account, a key, a server, and a sound by a model of one's own", async () => {
+  const page = await readFile(join(checkout, 'docs/your-own-program.md'), 'utf8')
   const [, lines = '', generate = ''] =
-    /```sh\n(npm ci --omit=dev --include-workspace-root [\s\S]*?)```[^`]*```sh\n([\s\S]*?)```/.exec(readme) ?? []
+    /```sh\n(npm ci --omit=dev --include-workspace-root [\s\S]*?)```[^`]*```sh\n([\s\S]*?)```/.exec(page) ?? []
   await using line = openCommandLine({}, checkout)
   const catalog = join(line.folder, 'my-models.yaml')
-  await writeFile(catalog, /```yaml\n(# my-models[\s\S]*?)```/.exec(readme)?.[1] ?? '')
-  await writeFile(join(line.folder, 'tone.mjs'), /```js\n(\/\/ tone[\s\S]*?)```/.exec(readme)?.[1] ?? '')
+  await writeFile(catalog, /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
+  await writeFile(join(line.folder, 'tone.py'), /```python\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
   const paste = (text: string, more = {}) => {
     const pasted = text
       .replace(/^npm ci.*$/m, '')

@@ -11,8 +11,11 @@ import { startTestApp } from './test-app.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text as string)
 const run = promisify(execFile)
+
+function blocksOf(page: string): string[] {
+  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+}
 
 /** Commands of a block, with the lines that continue them joined and comments dropped. */
 function commandsOf(block: string): string[] {
@@ -23,9 +26,10 @@ function commandsOf(block: string): string[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-test('the first command of the README installs and starts, the second installs and tests', () => {
+test('the first command of the README installs and starts, the last installs and tests', () => {
+  const blocks = blocksOf(readme)
   expect(commandsOf(blocks[0] ?? '')).toEqual(['npm ci --omit=dev && npm start'])
-  expect(commandsOf(blocks[1] ?? '')).toEqual(['npm ci && npm test'])
+  expect(commandsOf(blocks.at(-1) ?? '')).toEqual(['npm ci && npm test'])
 })
 
 /** `npm start` as a terminal runs it, on free ports and with a data directory of its own. */
@@ -57,7 +61,7 @@ async function startByNpm(dataDir: string) {
   }
 }
 
-test('npm start makes a real picture and names its file; pasted one after the other, the lines of the README then end with a picture and a film on the disk', async () => {
+test('npm start makes a real picture and names its file; pasted one after the other, the lines of the README and of docs/one-generation.md then end with a picture and a film on the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-readme-'))
   try {
     await using server = await startByNpm(join(folder, 'data'))
@@ -68,14 +72,10 @@ test('npm start makes a real picture and names its file; pasted one after the ot
 
     symlinkSync(join(root, 'bin'), join(folder, 'bin'))
     const url = server.find(/^REST +(\S+)\/v1/m)
-    const [, section = ''] = readme.split(/^## (?=A first picture|What it makes)/m)
-    const pasted = blocks
-      .filter((block) => section.includes(block))
-      .join('')
-      .replaceAll('http://127.0.0.1:8080', url)
-      .replaceAll('http://127.0.0.1:9090', server.find(/^gRPC +(\S+)/m))
-      .replaceAll('npx @bufbuild/buf', 'buf')
-    const path = `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`
+    const [, use = ''] = readme.split(/^## (?=Use it|Run it)/m)
+    const oneGeneration = readFileSync(join(root, 'docs/one-generation.md'), 'utf8')
+    const pasted = [...blocksOf(use), ...blocksOf(oneGeneration)].join('').replaceAll('http://127.0.0.1:8080', url)
+    const path = `${dirname(process.execPath)}:${process.env['PATH']}`
     const env = { ...process.env, PATH: path, MEDIAGEN_URL: url, XDG_CONFIG_HOME: folder }
     // The start is sent again, as a client does that has lost the answer.
     const start = /^job=[\s\S]*?^echo.*$/m.exec(pasted)?.[0] ?? ''
@@ -84,8 +84,8 @@ test('npm start makes a real picture and names its file; pasted one after the ot
     const script = [pasted, start, count].join('\n')
     const { stdout } = await run('sh', ['-euc', script], { cwd: folder, env, maxBuffer: 100_000_000 })
     expect(stdout).toContain('"object":"list"')
-    expect(stdout.match(/^\{"job_id".*"status":"succeeded"/gm)).toHaveLength(2)
-    expect(stdout).toContain('"quoteId":')
+    expect(stdout).toContain('"receipt":{"held":1,"charged":1,"released":0,')
+    expect(stdout.match(/"kind":"(charge|hold)"/g)).toEqual(['"kind":"charge"', '"kind":"hold"'])
     expect((await sharp(join(folder, 'aurora.png')).stats()).entropy).toBeGreaterThan(2)
     expect(readFileSync(join(folder, 'aurora.mp4')).subarray(4, 8).toString()).toBe('ftyp')
     // One of npm start, a picture and a film by mediagen, a picture by curl; what was sent again made none.
@@ -107,12 +107,13 @@ test.each(globSync(['*.md', 'docs/**/*.md'], { cwd: root }))(
   },
 )
 
-test("the README's own model works from any folder", async () => {
-  const [, catalog = ''] = /```yaml\n(# my-models\.yaml[\s\S]*?)```/.exec(readme) ?? []
-  const [, program = ''] = /```js\n(\/\/ tone\.mjs[\s\S]*?)```/.exec(readme) ?? []
+test('the model of docs/your-own-program.md works from any folder', async () => {
+  const page = readFileSync(join(root, 'docs/your-own-program.md'), 'utf8')
+  const [, catalog = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(page) ?? []
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-own-'))
   writeFileSync(join(folder, 'my-models.yaml'), catalog)
-  writeFileSync(join(folder, 'tone.mjs'), program)
+  writeFileSync(join(folder, 'tone.py'), program)
   try {
     await using app = await startTestApp({ MEDIAGEN_CATALOG: join(folder, 'my-models.yaml') })
     const { body: job } = await app.generate('acme/tone/text-to-audio', { hertz: 440 })

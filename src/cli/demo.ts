@@ -38,6 +38,12 @@ interface DemoAccount {
   readonly key: string
 }
 
+interface DemoOptions {
+  readonly once?: boolean
+  readonly examples?: boolean
+  readonly json?: boolean
+}
+
 /** The picture of this start, or of an earlier one. */
 interface Picture {
   readonly job: Job
@@ -51,8 +57,10 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('Run the server with a demo account and make a first picture')
     .option('--once', 'exit after the picture')
+    .option('--examples', 'print commands to paste, for the command line, REST and gRPC')
     .option('--json', 'print one line of JSON')
-    .action(async ({ once, json }: { once?: boolean; json?: boolean }) => {
+    .action(async (options: DemoOptions) => {
+      const { once, json } = options
       // The log must not bury the lines for people, so its default level is higher here.
       const config = readConfig({ ...process.env, MEDIAGEN_LOG_LEVEL: process.env['MEDIAGEN_LOG_LEVEL'] || 'warn' })
       if (!(await findBuiltin()))
@@ -69,7 +77,7 @@ export function addDemoCommand(program: Command): void {
       process.stdout.write(
         json
           ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: picture.isNew ? job.credits : 0, file })}\n`
-          : describe(app, demo, picture, once === true, findReflection(app, config)),
+          : describe(app, demo, picture, options, findReflection(app, config)),
       )
       if (once) return
       await stopped
@@ -173,49 +181,53 @@ function describe(
   app: App,
   demo: DemoAccount,
   { job, file, isNew }: Picture,
-  once: boolean,
+  { once = false, examples = false }: DemoOptions,
   reflectionUrl: string | null,
 ): string {
   const [output] = job.outputs
-  const made = `
-${isNew ? `A first picture was made, for ${countCredits(job.credits)}` : 'The first picture, made by an earlier start; nothing was charged again'}:
-
-    ${file}  ${output?.width} x ${output?.height}
-`
-  if (once) return `${made}\n`
-  return `${made}
+  const made = isNew
+    ? `A first picture was made, for ${countCredits(job.credits)}`
+    : 'The first picture, made by an earlier start; nothing was charged again'
+  const picture = `${made}:\n\n    ${file}  ${output?.width} x ${output?.height}\n`
+  if (once) return `\n${picture}\n`
+  return `
 Console   ${app.httpUrl}/#key=${demo.key}
-REST      ${app.httpUrl}/v1    (${app.httpUrl}/openapi.json describes it)
+
+${picture}
+REST      ${app.httpUrl}/v1    (${app.httpUrl}/docs describes it)
 gRPC      ${app.grpcUrl}
 Account   ${demo.account_id}
 API key   ${demo.key}
 
-Paste this into another terminal to make a picture:
+${examples ? describeExamples(app, demo, reflectionUrl) : 'Commands to paste: npm start -- --examples'}
 
-    export PATH="${bin}:$PATH" MEDIAGEN_URL=${app.httpUrl} MEDIAGEN_KEY=${demo.key}
+Ctrl-C stops the server; what it made stays.
+`
+}
+
+/** Commands for another terminal. */
+function describeExamples({ httpUrl }: App, { key }: DemoAccount, reflectionUrl: string | null): string {
+  const grpc = `
+And by gRPC, without a schema file:
+
+    npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "$auth" \\
+      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${reflectionUrl}/mediagen.v1.QuotesService/CreateQuote
+`
+  return `Paste this into another terminal to make a picture:
+
+    export PATH="${bin}:$PATH" MEDIAGEN_URL=${httpUrl} MEDIAGEN_KEY=${key}
     mediagen generate ${model} -p "aurora over the sea" -o aurora.png
 
 The same by REST: list the models, ask for a quote, make it:
 
     auth="Authorization: Bearer $MEDIAGEN_KEY"
     json="Content-Type: application/json"
-    curl -sS -w '\\n' -H "$auth" ${app.httpUrl}/v1/models
-    quote=$(curl -sS -H "$auth" -H "$json" ${app.httpUrl}/v1/quotes \\
+    curl -sS -w '\\n' -H "$auth" ${httpUrl}/v1/models
+    quote=$(curl -sS -H "$auth" -H "$json" ${httpUrl}/v1/quotes \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}')
     echo "$quote"
     quote_id=$(echo "$quote" | grep -o 'quote_[^"]*' | tail -1)
-    curl -sS -w '\\n' -H "$auth" -H "$json" -H "Idempotency-Key: aurora-$(date +%s)" "${app.httpUrl}/v1/generate?wait=true" \\
+    curl -sS -w '\\n' -H "$auth" -H "$json" -H "Idempotency-Key: aurora-$(date +%s)" "${httpUrl}/v1/generate?wait=true" \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"},"quote_id":"'$quote_id'"}'
-${reflectionUrl === null ? '' : describeGrpc(reflectionUrl)}
-Ctrl-C stops the server; what it made stays.
-`
-}
-
-function describeGrpc(url: string): string {
-  return `
-And by gRPC, without a schema file:
-
-    npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "$auth" \\
-      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${url}/mediagen.v1.QuotesService/CreateQuote
-`
+${reflectionUrl === null ? '' : grpc}`.trimEnd()
 }

@@ -8,7 +8,7 @@ import { openCommandLine } from './command-line.ts'
 
 test('the commands that it prints can be pasted as they stand', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  const child = await line.start(['demo'])
+  const child = await line.start(['demo', '--examples'])
   let said = ''
   for await (const text of child.stdout ?? []) if ((said += text).includes('Ctrl-C')) break
   const commands = said
@@ -31,7 +31,7 @@ test('the commands that it prints can be pasted as they stand', async () => {
 test('the call that needs reflection is printed where reflection is, and nowhere else', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
   const readBanner = async (settings: Record<string, string>): Promise<string> => {
-    const child = await line.start(['demo'], settings)
+    const child = await line.start(['demo', '--examples'], settings)
     let said = ''
     for await (const text of child.stdout ?? []) if ((said += text).includes('Ctrl-C')) break
     child.kill('SIGTERM')
