@@ -40,7 +40,7 @@ export function createReadiness({ api, catalog, signal }: ViewDeps, model: strin
   return readiness
 }
 
-/** Whether a refusal says that the model is not ready. */
+/** Whether a refusal says that the model is not ready, or has ended. */
 export function isUnready(error: unknown): error is Refused {
-  return error instanceof Refused && error.problem.code === 'model_unavailable'
+  return error instanceof Refused && ['model_unavailable', 'model_ended'].includes(error.problem.code)
 }

@@ -55,6 +55,7 @@ const words: Readonly<Record<string, Explain>> = {
     title: 'Not ready at the moment',
     detail: `${detail} Whoever runs this server can change that; try again later.`,
   }),
+  model_ended: ({ detail }) => ({ title: 'This model has ended', detail }),
   job_not_found: say('There is no such generation', 'The link is wrong, or it belongs to another account.'),
   job_not_ended: say(
     'Not finished yet',

@@ -73,8 +73,19 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
     modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
     modelDescription(model.description),
     element('p', { class: 'fine' }, describePrice(model)),
+    endNotice(model),
     priceTable(model),
   )
+}
+
+/** When the model ends, and what comes after it; null for one without an end. */
+function endNotice({ shutdown_date: day, replaced_by: successor }: ModelRecord): HTMLElement | null {
+  if (!day) return null
+  const over = Date.parse(day) <= Date.now()
+  const date = new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+  const link = successor && element('a', { href: toHash({ view: 'model', id: successor }) }, successor)
+  const words = `${over ? 'Ended' : 'Ends'} on ${date}.`
+  return element('p', { class: 'notice mild' }, words, ...(link ? [' Its successor is ', link, '.'] : []))
 }
 
 function backLink(): HTMLElement {

@@ -4,6 +4,7 @@ import type { KernelLimits } from '@mediagen/engine/containment.ts'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { type CheckedCatalog, createCatalog } from '../catalog/catalog.ts'
+import { describeEnd, findEnd } from '../catalog/lifetime.ts'
 import { CatalogError, loadCatalog } from '../catalog/load.ts'
 import type { Model } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
@@ -138,4 +139,14 @@ export function createSampleFiles(models: readonly Model[]): ReturnType<typeof c
   return createNamedFiles((name) =>
     (paths ??= new Map(models.flatMap(({ sampleFiles }) => [...sampleFiles]))).get(name),
   )
+}
+
+/** The models of a catalog that have ended, or end within the notice, in words. */
+export function listEnding(models: readonly Model[], nowMs: number) {
+  return models.flatMap((model) => {
+    const end = findEnd(model, nowMs)
+    if (!end) return []
+    const { id, shutdownDate, replacedBy } = model
+    return [{ id, words: describeEnd(end), shutdown_date: shutdownDate, replaced_by: replacedBy }]
+  })
 }

@@ -2,6 +2,7 @@
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import { createRound } from '../core/round.ts'
+import { describeEnd, findEnd } from './lifetime.ts'
 import type { Catalog, Model } from './model.ts'
 
 // Interval of the checks. Engines read files and query other servers to answer, so answers may be this old …
@@ -48,9 +49,13 @@ export function createCatalog(
     await Promise.race([Promise.all(answers), timer.promise])
     clearTimeout(late)
     for (const { id } of silent) reasons.set(id, `what makes it did not answer within ${answerMs / 1000} seconds`)
-    const now = models.filter((model) => reasons.get(model.id) === null)
+    const now = models.filter((model) => reasons.get(model.id) === null && !endOf(model)?.isOver)
     // An unchanged list stays the same object, so values derived from it can be cached.
     if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
+  }
+
+  function endOf(model: Model): ReturnType<typeof findEnd> {
+    return findEnd(model, clock.nowMs())
   }
 
   const checking = createRound(checkAll, () => {})
@@ -70,8 +75,11 @@ export function createCatalog(
     resolve: (name) => byId.get(name) ?? byAlias.get(name),
     unready(model) {
       checkIfOld()
+      const end = endOf(model)
+      if (end?.isOver) return `it ${describeEnd(end)}`
       return reasons.get(model.id) ?? null
     },
+    endOf,
     async checkEngines() {
       checking.again()
       await checking.settled()

@@ -66,6 +66,10 @@ export function createModel(
     modality: entry.modality,
     ownedBy: entry.owned_by,
     createdAtMs,
+    version: entry.version ?? null,
+    released: entry.released ?? null,
+    shutdownDate: entry.shutdown_date ?? null,
+    replacedBy: entry.replaced_by ?? null,
     get billing() {
       return findPricing().billing
     },

@@ -39,6 +39,10 @@ export interface CatalogEntry {
   readonly modality: Modality
   readonly owned_by: string
   readonly created: string
+  readonly version?: string
+  readonly released?: string
+  readonly shutdown_date?: string
+  readonly replaced_by?: string
   /** Where price and input come from; for people. */
   readonly source?: {
     readonly price: string
@@ -122,6 +126,10 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
     modality: { enum: modalities },
     owned_by: { ...words, maxLength: 200 },
     created: { type: 'string', format: 'date' },
+    version: { ...words, maxLength: 100 },
+    released: { type: 'string', format: 'date' },
+    shutdown_date: { type: 'string', format: 'date' },
+    replaced_by: path,
     source: {
       type: 'object',
       additionalProperties: false,

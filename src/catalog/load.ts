@@ -50,7 +50,7 @@ export function loadCatalog(
       else models.set(model.id, model)
     }
   }
-  problems.push(...findTakenAliases([...models.values()]))
+  problems.push(...findTakenAliases([...models.values()]), ...findWrongSuccessors(models))
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
     const shown = [...problems.slice(0, mostProblemsShown), ...(hidden > 0 ? [`and ${hidden} more`] : [])]
@@ -71,6 +71,15 @@ function findTakenAliases(models: readonly Model[]): string[] {
       return owner === undefined ? [] : [`model "${id}": aliases: "${alias}" is a name of model "${owner}"`]
     }),
   )
+}
+
+/** A successor is another model of the catalog. */
+function findWrongSuccessors(models: ReadonlyMap<string, Model>): string[] {
+  return [...models.values()].flatMap(({ id, replacedBy }) => {
+    if (replacedBy === null) return []
+    if (replacedBy === id) return [`model "${id}": replaced_by names the model itself`]
+    return models.has(replacedBy) ? [] : [`model "${id}": replaced_by names "${replacedBy}", which the catalog lacks`]
+  })
 }
 
 /**

@@ -3,6 +3,7 @@ import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import type { Violation } from '../core/errors.ts'
 import type { UsagePrice } from '../core/jobs/job.ts'
 import type { MediaReference } from '../files/media/reference.ts'
+import type { Lifetime, ModelEnd } from './lifetime.ts'
 
 /** What kind of media a model makes. */
 export type Modality = 'image' | 'video' | 'audio'
@@ -37,7 +38,7 @@ export interface Sample {
 export type OpenaiFields = Readonly<Record<string, string | Readonly<Record<string, JsonObject>>>>
 
 /** A catalog entry, ready to be used. */
-export interface Model {
+export interface Model extends Lifetime {
   readonly id: string
   /** Other names, which only the doors of OpenAI's interface know. */
   readonly aliases: readonly string[]
@@ -88,6 +89,8 @@ export interface Catalog {
   find(id: string): Model | undefined
   /** Any model by its id or an alias. */
   resolve(name: string): Model | undefined
-  /** Null when the model's engine is ready, else why it is not. */
+  /** Null when the model's engine is ready and the model has not ended, else why it is not. */
   unready(model: Model): string | null
+  /** The end of a model that is near or over; null otherwise. */
+  endOf(model: Model): ModelEnd | null
 }

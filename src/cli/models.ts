@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'
-import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
+import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../app/models.ts'
 import { importModel } from '../app/operator/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
@@ -44,16 +44,20 @@ export function addModelCommands(program: Command): Command {
     })
   models
     .command('check [files...]')
-    .description('Check catalog files, by default those that the server would load; exit status 1 if one is invalid')
+    .description(
+      'Check catalog files, by default those that the server would load, and name models that end within 60 days; exit status 1 if one is invalid',
+    )
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
       await using idle = await openIdleEngines(builtin, config)
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
-      const count = readModels(paths, idle.engines).length
-      if (json) print({ ok: true, models: count }, json)
-      else say(`The catalog is valid: ${count} ${count === 1 ? 'model' : 'models'}.\n`)
+      const checked = readModels(paths, idle.engines)
+      const ending = listEnding(checked, Date.now())
+      if (json) return print({ ok: true, models: checked.length, ending }, json)
+      say(`The catalog is valid: ${checked.length} ${checked.length === 1 ? 'model' : 'models'}.\n`)
+      for (const { id, words } of ending) say(`${id} ${words}.\n`)
     })
   models
     .command('import <kind> <target>')

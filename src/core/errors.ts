@@ -45,6 +45,7 @@ export type ErrorCode =
   | 'too_many_jobs'
   | 'internal'
   | 'model_unavailable'
+  | 'model_ended'
   | 'generation_failed'
   | 'generation_unfinished'
   | 'shutting_down'
@@ -93,6 +94,7 @@ export const retryable = {
   too_many_jobs: true,
   internal: true,
   model_unavailable: true,
+  model_ended: false,
   generation_failed: false,
   generation_unfinished: false,
   shutting_down: true,
@@ -122,6 +124,8 @@ export interface ErrorDetails {
   readonly budget?: LimitState
   /** `missing_permission`: the permission that the key lacks. */
   readonly permission?: string
+  /** `model_ended`: id of the model to use instead, where there is one. */
+  readonly replacedBy?: string
   /** `rate_limited`, `too_many_jobs`, `shutting_down`: seconds to wait before the next try. */
   readonly retryAfterSeconds?: number
 }

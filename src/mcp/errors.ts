@@ -42,12 +42,12 @@ export function toErrorFacts(error: unknown): Facts | null {
     return { code, message: abridgeText(message), retryable: false, errors: abridgeErrors(details.violations ?? []) }
   }
   if (!(error instanceof Refused)) return null
-  const { code, detail, retryable, required, available, top_up_url, budget, permission } = error.problem
+  const { code, detail, retryable, required, available, top_up_url, budget, permission, replaced_by } = error.problem
   const message = abridgeText(detail)
   const errors = error.problem.errors && abridgeErrors(error.problem.errors)
   const retry_after_seconds = error.retryAfterSeconds ?? undefined
   const money = { required, available, top_up_url, budget }
-  return { code, message, retryable, errors, ...money, permission, retry_after_seconds }
+  return { code, message, retryable, errors, ...money, permission, replaced_by, retry_after_seconds }
 }
 
 /** Arguments that a tool does not take. @param known the names of those that it takes */

@@ -24,6 +24,7 @@ export function toModelDetailFacts(model: ModelDetail): Facts {
   return {
     ...toModelFacts(model),
     unready_reason: model.unready_reason,
+    ...(model.shutdown_date && { shutdown_date: model.shutdown_date, replaced_by: model.replaced_by }),
     price_examples: operation['x-price'] ?? null,
     input_schema: findSchema(operation),
   }

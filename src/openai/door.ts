@@ -7,6 +7,7 @@ import { MediagenError } from '../core/errors.ts'
 import { type CoreClient, forward } from '../gateway/core-client.ts'
 import { readHeadersOf } from '../gateway/headers.ts'
 import { labelsHeader } from '../gateway/labels.ts'
+import { addModelEnd } from '../gateway/model-end.ts'
 import { text } from '../gateway/query.ts'
 import { toReceiptText } from '../gateway/receipt.ts'
 import { patienceOf, whenClosed } from '../guards/hang-ups.ts'
@@ -49,6 +50,7 @@ export const doorErrors = [
   'model_not_found',
   'model_not_allowed',
   'model_unavailable',
+  'model_ended',
   'invalid_input',
   'max_credits_required',
   'price_above_maximum',
@@ -166,6 +168,7 @@ export async function fulfil(
   const begun = await begin(request, reply, attempts, deps, order)
   const jobs = await awaitEnds(begun, deps.stopping)
   if (haveFailed(jobs)) begun.isFinal = true
+  addModelEnd(reply, begun.generations.modelEnd)
   reply.header('mediagen-job', jobs.map(({ jobId }) => jobId).join(', '))
   reply.header('mediagen-credits-charged', String(sumOf(jobs, 'charged')))
   const [first] = jobs

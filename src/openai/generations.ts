@@ -3,6 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { CallOptions } from '@connectrpc/connect'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { ModelEnd } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { type Job, JobStatus, type WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
 import { countCredits } from '../core/credits/ledger.ts'
 import { MediagenError } from '../core/errors.ts'
@@ -30,6 +31,8 @@ export class Generations {
   readonly #core: Pick<CoreClient, 'generation' | 'quotes'>
   readonly #order: Order
   readonly #options: CallOptions
+  /** The end of the model, once a job has started and if it is near. */
+  modelEnd: ModelEnd | undefined
 
   constructor(core: Pick<CoreClient, 'generation' | 'quotes'>, order: Order, options: CallOptions) {
     this.#core = core
@@ -151,7 +154,9 @@ export class Generations {
   async #run({ base, maxCredits, input }: Group, index: number, wait: boolean, signal?: AbortSignal): Promise<Started> {
     const { model, labels } = this.#order
     const run = { model, input, labels, maxCredits: BigInt(maxCredits), idempotencyKey: nameJob(base, index), wait }
-    const { job, replayed } = await this.#core.generation.run(run, { ...this.#options, ...(signal && { signal }) })
+    const options = { ...this.#options, ...(signal && { signal }) }
+    const { job, replayed, modelEnd } = await this.#core.generation.run(run, options)
+    this.modelEnd = modelEnd
     if (!job) throw new Error('the core sent no job')
     return { job, replayed }
   }

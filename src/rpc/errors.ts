@@ -48,6 +48,7 @@ export const grpcCodes = {
   too_many_jobs: Code.ResourceExhausted,
   internal: Code.Internal,
   model_unavailable: Code.Unavailable,
+  model_ended: Code.FailedPrecondition,
   generation_failed: Code.Aborted,
   generation_unfinished: Code.DeadlineExceeded,
   shutting_down: Code.Unavailable,
@@ -69,7 +70,16 @@ export function toMediagenError(thrown: unknown): MediagenError {
 
 /** The error as it is sent. */
 export function toConnectError(error: MediagenError, requestId: string): ConnectError {
-  const { violations = [], required, available, topUpUrl, budget, permission, retryAfterSeconds } = error.details
+  const {
+    violations = [],
+    required,
+    available,
+    topUpUrl,
+    budget,
+    permission,
+    replacedBy,
+    retryAfterSeconds,
+  } = error.details
   const value = {
     code: error.code,
     violations: violations.map((violation) => ({ ...violation })),
@@ -78,6 +88,7 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     ...(topUpUrl !== undefined && { topUpUrl }),
     ...(budget !== undefined && { budget: toLimitStateMessage(budget) }),
     ...(permission !== undefined && { permission }),
+    ...(replacedBy !== undefined && { replacedBy }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     retryable: retryable[error.code],
     requestId,

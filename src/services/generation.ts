@@ -13,6 +13,7 @@ import { urlsFor } from './calls/caller-urls.ts'
 import { callerOf } from './calls/caller.ts'
 import { legalKey, unquoteIdempotencyKey } from './calls/idempotency-key.ts'
 import { findLong, findLongName, readPage, readStatus, refuse } from './calls/request.ts'
+import { toModelEndField } from './messages/convert.ts'
 import { toJobMessage } from './messages/job-message.ts'
 import { createStarts, type StartDeps, type Started } from './starts.ts'
 import type { Watches } from './watches.ts'
@@ -52,7 +53,12 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
   ) {
     const followed = await followJob(job, wait, context.signal)
     const shown = followed.outputsGone ? null : briefInput(input)
-    return { job: toJobMessage(followed, shown, urlsFor(urls, context)), replayed }
+    const model = deps.catalog.find(job.model)
+    return {
+      job: toJobMessage(followed, shown, urlsFor(urls, context)),
+      replayed,
+      ...(model && toModelEndField(deps.catalog.endOf(model))),
+    }
   }
 
   return {

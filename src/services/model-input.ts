@@ -60,11 +60,17 @@ export function findModel(catalog: Catalog, id: string, { permissions }: ApiKey)
 
 /**
  * The model with this id, ready to run.
- * @throws MediagenError `model_not_found`, `model_not_allowed` or `model_unavailable`
+ * @throws MediagenError `model_not_found`, `model_not_allowed`, `model_ended` or `model_unavailable`
  */
 export function findReadyModel(catalog: Catalog, id: string, caller: ApiKey): Model {
   const model = findModel(catalog, id, caller)
   checkAllowed(caller, model.id)
+  if (catalog.endOf(model)?.isOver)
+    throw new MediagenError(
+      'model_ended',
+      `“${model.name}” is gone: ${catalog.unready(model)}. Nothing was held.`,
+      model.replacedBy === null ? {} : { replacedBy: model.replacedBy },
+    )
   const reason = catalog.unready(model)
   if (reason !== null)
     throw new MediagenError('model_unavailable', `“${model.name}” is not ready: ${reason}. Nothing was held.`, {

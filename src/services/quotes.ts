@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
 import { callerOf } from './calls/caller.ts'
-import { toQuoteMessage } from './messages/convert.ts'
+import { toModelEndField, toQuoteMessage } from './messages/convert.ts'
 import { budgetExceeded } from './messages/limits.ts'
 import { completeInput, digestQuoted, findReadyModel, quotePrice, readInput } from './model-input.ts'
 import type { QuoteBook, Sealed } from './quote-book.ts'
@@ -53,6 +53,7 @@ export function createQuotesService(
       return {
         quote: toQuoteMessage(quoteId, quote),
         ...(refusal && { refusal: { code: refusal.code, detail: refusal.message } }),
+        ...toModelEndField(catalog.endOf(model)),
       }
     },
     async getQuote(request, context) {

@@ -121,7 +121,13 @@ test.each(['builtin/audio/speech/text-to-speech', 'builtin/video/narrated/text-t
 )
 
 describe('a search finds what a model does', () => {
-  const catalog = { ready: () => models, find: () => undefined, resolve: () => undefined, unready: () => null }
+  const catalog = {
+    ready: () => models,
+    find: () => undefined,
+    resolve: () => undefined,
+    unready: () => null,
+    endOf: () => null,
+  }
   const service = createCatalogService({ catalog, baseUrl: () => '' })
   const client = createClient(
     CatalogService,

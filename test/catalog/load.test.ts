@@ -94,6 +94,21 @@ test('product and mode may be named', () => {
   })
 })
 
+test('a model may have a version, an end and a successor, which is another model of the catalog', () => {
+  const life = { version: '1.5', released: '2025-12-16', shutdown_date: '2026-12-01', replaced_by: 'acme/paint-2' }
+  const [model] = load({ ...good, ...life }, { ...good, id: 'acme/paint-2' })
+  expect(model).toMatchObject({
+    version: '1.5',
+    released: '2025-12-16',
+    shutdownDate: '2026-12-01',
+    replacedBy: 'acme/paint-2',
+  })
+  const refused = (more: object) => refusal([write({ models: [{ ...good, ...more }] })])
+  expect(refused({ replaced_by: 'acme/none' })).toContain('replaced_by names "acme/none", which the catalog lacks')
+  expect(refused({ replaced_by: good.id })).toContain('replaced_by names the model itself')
+  expect(refused({ shutdown_date: 'soon' })).toContain('shutdown_date')
+})
+
 test('a model may have aliases (P249)', () => {
   const aliases = ['gpt-image-1', 'dall-e-2', 'Acme/Paint:v1']
   expect(load({ ...good, aliases })[0]?.aliases).toEqual(aliases)

@@ -148,7 +148,18 @@ test('models are listed with why one is not ready, and catalogs are checked', as
   const unready = models.find(({ id }) => id === 'test/unready/video-to-video')
   expect(unready).toMatchObject({ ready: false, reason: expect.stringContaining('no-such-program-anywhere') })
   expect((await line.run(['models', 'list'])).stdout).toContain('test/unready/video-to-video')
-  expect(await line.json(['models', 'check'])).toEqual({ ok: true, models: models.length })
+  expect(await line.json(['models', 'check'])).toEqual({
+    ok: true,
+    models: models.length,
+    ending: [
+      {
+        id: 'test/ended/text-to-image',
+        words: 'ended on 2026-01-31; use test/instant/text-to-image',
+        shutdown_date: '2026-01-31',
+        replaced_by: 'test/instant/text-to-image',
+      },
+    ],
+  })
 })
 
 test('the commands work while a server runs on the same data: it sees credits and refuses a revoked key within a second', async () => {

@@ -204,6 +204,10 @@ const rows = {
     produce: () => app.send('/v1/quotes', { body: { model: 'test/unready/video-to-video', input } }),
     headers: { 'retry-after': /^[1-9]\d*$/ },
   },
+  model_ended: {
+    status: 410,
+    produce: () => app.send('/v1/quotes', { body: { model: 'test/ended/text-to-image', input } }),
+  },
   overloaded: {
     status: 503,
     retryable: true,

@@ -13,7 +13,7 @@ const entries = testCatalog
   .split(':')
   .flatMap((path) => (load(readFileSync(path, 'utf8')) as { models: { id: string }[] }).models)
 const inFiles = entries.map(({ id }) => id)
-const readyInFiles = inFiles.filter((id) => id !== 'test/unready/video-to-video')
+const readyInFiles = inFiles.filter((id) => !['test/unready/video-to-video', 'test/ended/text-to-image'].includes(id))
 
 async function list(query = '') {
   const { status, body } = await app.send(`/v1/models${query}`)
@@ -39,6 +39,10 @@ test('an entry is exactly what the contract says, fit for an OpenAI SDK', async 
         modality: 'image',
         pricing: { billing: 'fixed', summary: expect.any(String), from_credits: 2 },
         samples: [],
+        version: null,
+        released: null,
+        shutdown_date: null,
+        replaced_by: null,
       },
     ],
     total: 1,

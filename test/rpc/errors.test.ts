@@ -38,6 +38,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   too_many_jobs: { status: 'RESOURCE_EXHAUSTED', retryable: true },
   internal: { status: 'INTERNAL', retryable: true },
   model_unavailable: { status: 'UNAVAILABLE', retryable: true },
+  model_ended: { status: 'FAILED_PRECONDITION' },
   shutting_down: { status: 'UNAVAILABLE', retryable: true },
   storage_unavailable: { status: 'UNAVAILABLE', retryable: true },
   overloaded: { status: 'UNAVAILABLE', retryable: true },
@@ -310,6 +311,12 @@ test('a model whose engine is not ready is unavailable', async () => {
     /not ready/,
   )
   expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
+})
+
+test('a model that has ended is refused, with its successor', async () => {
+  const quote = { model: 'test/ended/text-to-image', input }
+  const error = check(await client.refusal('QuotesService/CreateQuote', quote), 'model_ended', /ended on 2026-01-31/)
+  expect(error.detail.replaced_by).toBe(model)
 })
 
 test('a job that is not under review cannot be resolved', async () => {

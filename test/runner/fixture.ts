@@ -154,6 +154,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
       find: (id) => (id === model.id ? model : undefined),
       resolve: () => undefined,
       unready: () => null,
+      endOf: () => null,
     },
     engines: new Map([[engine.kind, engine]]),
     assets,

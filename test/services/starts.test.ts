@@ -30,6 +30,7 @@ async function open(credits: number) {
     find: (id) => (server.hasModel ? [priced, edit].find((model) => model.id === id) : undefined),
     resolve: () => undefined,
     unready: () => (server.isReady ? null : 'its engine is away'),
+    endOf: () => null,
   }
   const quotes = createQuoteBook(store, clock, quoteMs)
   const starts = createStarts({

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/catalog.proto.
  */
 export const file_mediagen_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSKcAgoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZxIkCgdzYW1wbGVzGAsgAygLMhMubWVkaWFnZW4udjEuU2FtcGxlIv4BCgZTYW1wbGUSDQoFdGl0bGUYASABKAkSCwoDdXJsGAIgASgJEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIYCgtwcmV2aWV3X3VybBgHIAEoCUgDiAEBEiYKBWlucHV0GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmwiVgoHUHJpY2luZxIkCgdiaWxsaW5nGAEgASgOMhMubWVkaWFnZW4udjEuQmlsbGVkEg8KB3N1bW1hcnkYAiABKAkSFAoMZnJvbV9jcmVkaXRzGAMgASgDIooBCgdQcm9kdWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJwoIbW9kYWxpdHkYBCABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRInCgVtb2RlcxgFIAMoCzIYLm1lZGlhZ2VuLnYxLlByb2R1Y3RNb2RlIkoKC1Byb2R1Y3RNb2RlEgwKBG1vZGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDAoEbmFtZRgEIAEoCSJcCghDYXRlZ29yeRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSDQoFY291bnQYBCABKAUiYwoRTGlzdE1vZGVsc1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJHChJMaXN0TW9kZWxzUmVzcG9uc2USIgoGbW9kZWxzGAEgAygLMhIubWVkaWFnZW4udjEuTW9kZWwSDQoFdG90YWwYAiABKAUiZQoTTGlzdFByb2R1Y3RzUmVxdWVzdBIOCgZzZWFyY2gYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0Ik0KFExpc3RQcm9kdWN0c1Jlc3BvbnNlEiYKCHByb2R1Y3RzGAEgAygLMhQubWVkaWFnZW4udjEuUHJvZHVjdBINCgV0b3RhbBgCIAEoBSIgCg9HZXRNb2RlbFJlcXVlc3QSDQoFbW9kZWwYASABKAkijwEKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5tZWRpYWdlbi52MS5Nb2RlbBIoCgdvcGVuYXBpGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIbCg51bnJlYWR5X3JlYXNvbhgDIAEoCUgAiAEBQhEKD191bnJlYWR5X3JlYXNvbiIjChNSZXNvbHZlTW9kZWxSZXF1ZXN0EgwKBG5hbWUYASABKAkirQEKFFJlc29sdmVNb2RlbFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEicKCG1vZGFsaXR5GAIgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSLQoMaW5wdXRfc2NoZW1hGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCg1vcGVuYWlfZmllbGRzGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCIXChVMaXN0Q2F0ZWdvcmllc1JlcXVlc3QiQwoWTGlzdENhdGVnb3JpZXNSZXNwb25zZRIpCgpjYXRlZ29yaWVzGAEgAygLMhUubWVkaWFnZW4udjEuQ2F0ZWdvcnkqYAoITW9kYWxpdHkSGAoUTU9EQUxJVFlfVU5TUEVDSUZJRUQQABISCg5NT0RBTElUWV9JTUFHRRABEhIKDk1PREFMSVRZX1ZJREVPEAISEgoOTU9EQUxJVFlfQVVESU8QAypECgZCaWxsZWQSFgoSQklMTEVEX1VOU1BFQ0lGSUVEEAASEAoMQklMTEVEX0ZJWEVEEAESEAoMQklMTEVEX1VTQUdFEAIy2gMKDkNhdGFsb2dTZXJ2aWNlElYKCkxpc3RNb2RlbHMSHi5tZWRpYWdlbi52MS5MaXN0TW9kZWxzUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIHkAIBoLsYAxJcCgxMaXN0UHJvZHVjdHMSIC5tZWRpYWdlbi52MS5MaXN0UHJvZHVjdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdFByb2R1Y3RzUmVzcG9uc2UiB5ACAaC7GAMSUAoIR2V0TW9kZWwSHC5tZWRpYWdlbi52MS5HZXRNb2RlbFJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRNb2RlbFJlc3BvbnNlIgeQAgGguxgDElwKDFJlc29sdmVNb2RlbBIgLm1lZGlhZ2VuLnYxLlJlc29sdmVNb2RlbFJlcXVlc3QaIS5tZWRpYWdlbi52MS5SZXNvbHZlTW9kZWxSZXNwb25zZSIHkAIBoLsYAhJiCg5MaXN0Q2F0ZWdvcmllcxIiLm1lZGlhZ2VuLnYxLkxpc3RDYXRlZ29yaWVzUmVxdWVzdBojLm1lZGlhZ2VuLnYxLkxpc3RDYXRlZ29yaWVzUmVzcG9uc2UiB5ACAaC7GAFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSK6AwoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZxIkCgdzYW1wbGVzGAsgAygLMhMubWVkaWFnZW4udjEuU2FtcGxlEhQKB3ZlcnNpb24YDCABKAlIAIgBARIVCghyZWxlYXNlZBgNIAEoCUgBiAEBEhoKDXNodXRkb3duX2RhdGUYDiABKAlIAogBARIYCgtyZXBsYWNlZF9ieRgPIAEoCUgDiAEBQgoKCF92ZXJzaW9uQgsKCV9yZWxlYXNlZEIQCg5fc2h1dGRvd25fZGF0ZUIOCgxfcmVwbGFjZWRfYnkimAEKCE1vZGVsRW5kEjEKDWRlcHJlY2F0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3NodXRkb3duX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtyZXBsYWNlZF9ieRgDIAEoCUgAiAEBQg4KDF9yZXBsYWNlZF9ieSL+AQoGU2FtcGxlEg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIUCgxjb250ZW50X3R5cGUYAyABKAkSEgoFd2lkdGgYBCABKAVIAIgBARITCgZoZWlnaHQYBSABKAVIAYgBARIdChBkdXJhdGlvbl9zZWNvbmRzGAYgASgBSAKIAQESGAoLcHJldmlld191cmwYByABKAlIA4gBARImCgVpbnB1dBgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCCAoGX3dpZHRoQgkKB19oZWlnaHRCEwoRX2R1cmF0aW9uX3NlY29uZHNCDgoMX3ByZXZpZXdfdXJsIlYKB1ByaWNpbmcSJAoHYmlsbGluZxgBIAEoDjITLm1lZGlhZ2VuLnYxLkJpbGxlZBIPCgdzdW1tYXJ5GAIgASgJEhQKDGZyb21fY3JlZGl0cxgDIAEoAyKKAQoHUHJvZHVjdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEicKCG1vZGFsaXR5GAQgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSJwoFbW9kZXMYBSADKAsyGC5tZWRpYWdlbi52MS5Qcm9kdWN0TW9kZSJKCgtQcm9kdWN0TW9kZRIMCgRtb2RlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCGNhdGVnb3J5GAMgASgJEgwKBG5hbWUYBCABKAkiXAoIQ2F0ZWdvcnkSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRInCghtb2RhbGl0eRgDIAEoDjIVLm1lZGlhZ2VuLnYxLk1vZGFsaXR5Eg0KBWNvdW50GAQgASgFImMKEUxpc3RNb2RlbHNSZXF1ZXN0Eg4KBnNlYXJjaBgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRISCgVsaW1pdBgDIAEoBUgAiAEBEg4KBm9mZnNldBgEIAEoBUIICgZfbGltaXQiRwoSTGlzdE1vZGVsc1Jlc3BvbnNlEiIKBm1vZGVscxgBIAMoCzISLm1lZGlhZ2VuLnYxLk1vZGVsEg0KBXRvdGFsGAIgASgFImUKE0xpc3RQcm9kdWN0c1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJNChRMaXN0UHJvZHVjdHNSZXNwb25zZRImCghwcm9kdWN0cxgBIAMoCzIULm1lZGlhZ2VuLnYxLlByb2R1Y3QSDQoFdG90YWwYAiABKAUiIAoPR2V0TW9kZWxSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJIo8BChBHZXRNb2RlbFJlc3BvbnNlEiEKBW1vZGVsGAEgASgLMhIubWVkaWFnZW4udjEuTW9kZWwSKAoHb3BlbmFwaRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSGwoOdW5yZWFkeV9yZWFzb24YAyABKAlIAIgBAUIRCg9fdW5yZWFkeV9yZWFzb24iIwoTUmVzb2x2ZU1vZGVsUmVxdWVzdBIMCgRuYW1lGAEgASgJIq0BChRSZXNvbHZlTW9kZWxSZXNwb25zZRINCgVtb2RlbBgBIAEoCRInCghtb2RhbGl0eRgCIAEoDjIVLm1lZGlhZ2VuLnYxLk1vZGFsaXR5Ei0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoNb3BlbmFpX2ZpZWxkcxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiFwoVTGlzdENhdGVnb3JpZXNSZXF1ZXN0IkMKFkxpc3RDYXRlZ29yaWVzUmVzcG9uc2USKQoKY2F0ZWdvcmllcxgBIAMoCzIVLm1lZGlhZ2VuLnYxLkNhdGVnb3J5KmAKCE1vZGFsaXR5EhgKFE1PREFMSVRZX1VOU1BFQ0lGSUVEEAASEgoOTU9EQUxJVFlfSU1BR0UQARISCg5NT0RBTElUWV9WSURFTxACEhIKDk1PREFMSVRZX0FVRElPEAMqRAoGQmlsbGVkEhYKEkJJTExFRF9VTlNQRUNJRklFRBAAEhAKDEJJTExFRF9GSVhFRBABEhAKDEJJTExFRF9VU0FHRRACMtoDCg5DYXRhbG9nU2VydmljZRJWCgpMaXN0TW9kZWxzEh4ubWVkaWFnZW4udjEuTGlzdE1vZGVsc1JlcXVlc3QaHy5tZWRpYWdlbi52MS5MaXN0TW9kZWxzUmVzcG9uc2UiB5ACAaC7GAMSXAoMTGlzdFByb2R1Y3RzEiAubWVkaWFnZW4udjEuTGlzdFByb2R1Y3RzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkxpc3RQcm9kdWN0c1Jlc3BvbnNlIgeQAgGguxgDElAKCEdldE1vZGVsEhwubWVkaWFnZW4udjEuR2V0TW9kZWxSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuR2V0TW9kZWxSZXNwb25zZSIHkAIBoLsYAxJcCgxSZXNvbHZlTW9kZWwSIC5tZWRpYWdlbi52MS5SZXNvbHZlTW9kZWxSZXF1ZXN0GiEubWVkaWFnZW4udjEuUmVzb2x2ZU1vZGVsUmVzcG9uc2UiB5ACAaC7GAISYgoOTGlzdENhdGVnb3JpZXMSIi5tZWRpYWdlbi52MS5MaXN0Q2F0ZWdvcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5MaXN0Q2F0ZWdvcmllc1Jlc3BvbnNlIgeQAgGguxgBYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * A catalog entry.
@@ -97,6 +97,34 @@ export type Model = Message<"mediagen.v1.Model"> & {
    * @generated from field: repeated mediagen.v1.Sample samples = 11;
    */
   samples: Sample[];
+
+  /**
+   * Which version of the model this is; unset if nobody says.
+   *
+   * @generated from field: optional string version = 12;
+   */
+  version?: string | undefined;
+
+  /**
+   * The day on which that version came out, such as `2026-04-21`; unset if nobody says.
+   *
+   * @generated from field: optional string released = 13;
+   */
+  released?: string | undefined;
+
+  /**
+   * The day, in UTC, from whose beginning on it makes nothing any more; unset for none.
+   *
+   * @generated from field: optional string shutdown_date = 14;
+   */
+  shutdownDate?: string | undefined;
+
+  /**
+   * Id of the model to use instead; unset for none.
+   *
+   * @generated from field: optional string replaced_by = 15;
+   */
+  replacedBy?: string | undefined;
 };
 
 /**
@@ -105,6 +133,41 @@ export type Model = Message<"mediagen.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_catalog, 0);
+
+/**
+ * The end of a model that is at most 60 days away.
+ *
+ * @generated from message mediagen.v1.ModelEnd
+ */
+export type ModelEnd = Message<"mediagen.v1.ModelEnd"> & {
+  /**
+   * When the notice began, 60 days before the end.
+   *
+   * @generated from field: google.protobuf.Timestamp deprecated_at = 1;
+   */
+  deprecatedAt?: Timestamp | undefined;
+
+  /**
+   * When the model makes nothing any more.
+   *
+   * @generated from field: google.protobuf.Timestamp shutdown_at = 2;
+   */
+  shutdownAt?: Timestamp | undefined;
+
+  /**
+   * Id of the model to use instead; unset for none.
+   *
+   * @generated from field: optional string replaced_by = 3;
+   */
+  replacedBy?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.ModelEnd.
+ * Use `create(ModelEndSchema)` to create a new message.
+ */
+export const ModelEndSchema: GenMessage<ModelEnd> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_catalog, 1);
 
 /**
  * An output of a model, with the input that makes it.
@@ -174,7 +237,7 @@ export type Sample = Message<"mediagen.v1.Sample"> & {
  * Use `create(SampleSchema)` to create a new message.
  */
 export const SampleSchema: GenMessage<Sample> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 1);
+  messageDesc(file_mediagen_v1_catalog, 2);
 
 /**
  * The price of a model.
@@ -209,7 +272,7 @@ export type Pricing = Message<"mediagen.v1.Pricing"> & {
  * Use `create(PricingSchema)` to create a new message.
  */
 export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 2);
+  messageDesc(file_mediagen_v1_catalog, 3);
 
 /**
  * A product with its modes.
@@ -258,7 +321,7 @@ export type Product = Message<"mediagen.v1.Product"> & {
  * Use `create(ProductSchema)` to create a new message.
  */
 export const ProductSchema: GenMessage<Product> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 3);
+  messageDesc(file_mediagen_v1_catalog, 4);
 
 /**
  * One mode of a product.
@@ -300,7 +363,7 @@ export type ProductMode = Message<"mediagen.v1.ProductMode"> & {
  * Use `create(ProductModeSchema)` to create a new message.
  */
 export const ProductModeSchema: GenMessage<ProductMode> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 4);
+  messageDesc(file_mediagen_v1_catalog, 5);
 
 /**
  * A task category.
@@ -342,7 +405,7 @@ export type Category = Message<"mediagen.v1.Category"> & {
  * Use `create(CategorySchema)` to create a new message.
  */
 export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 5);
+  messageDesc(file_mediagen_v1_catalog, 6);
 
 /**
  * Which models to list. docs/contract.md, section 1, Lists.
@@ -386,7 +449,7 @@ export type ListModelsRequest = Message<"mediagen.v1.ListModelsRequest"> & {
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 6);
+  messageDesc(file_mediagen_v1_catalog, 7);
 
 /**
  * One page of models.
@@ -414,7 +477,7 @@ export type ListModelsResponse = Message<"mediagen.v1.ListModelsResponse"> & {
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 7);
+  messageDesc(file_mediagen_v1_catalog, 8);
 
 /**
  * Which products to list. Filters apply to models first. docs/contract.md, section 1, Lists.
@@ -457,7 +520,7 @@ export type ListProductsRequest = Message<"mediagen.v1.ListProductsRequest"> & {
  * Use `create(ListProductsRequestSchema)` to create a new message.
  */
 export const ListProductsRequestSchema: GenMessage<ListProductsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 8);
+  messageDesc(file_mediagen_v1_catalog, 9);
 
 /**
  * One page of products.
@@ -485,7 +548,7 @@ export type ListProductsResponse = Message<"mediagen.v1.ListProductsResponse"> &
  * Use `create(ListProductsResponseSchema)` to create a new message.
  */
 export const ListProductsResponseSchema: GenMessage<ListProductsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 9);
+  messageDesc(file_mediagen_v1_catalog, 10);
 
 /**
  * Which model to read. docs/contract.md, section 1, Lists.
@@ -507,7 +570,7 @@ export type GetModelRequest = Message<"mediagen.v1.GetModelRequest"> & {
  * Use `create(GetModelRequestSchema)` to create a new message.
  */
 export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 10);
+  messageDesc(file_mediagen_v1_catalog, 11);
 
 /**
  * The model that was read.
@@ -542,7 +605,7 @@ export type GetModelResponse = Message<"mediagen.v1.GetModelResponse"> & {
  * Use `create(GetModelResponseSchema)` to create a new message.
  */
 export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 11);
+  messageDesc(file_mediagen_v1_catalog, 12);
 
 /**
  * Which model to find. docs/catalog.md, Aliases.
@@ -564,7 +627,7 @@ export type ResolveModelRequest = Message<"mediagen.v1.ResolveModelRequest"> & {
  * Use `create(ResolveModelRequestSchema)` to create a new message.
  */
 export const ResolveModelRequestSchema: GenMessage<ResolveModelRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 12);
+  messageDesc(file_mediagen_v1_catalog, 13);
 
 /**
  * The model that the name means.
@@ -607,7 +670,7 @@ export type ResolveModelResponse = Message<"mediagen.v1.ResolveModelResponse"> &
  * Use `create(ResolveModelResponseSchema)` to create a new message.
  */
 export const ResolveModelResponseSchema: GenMessage<ResolveModelResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 13);
+  messageDesc(file_mediagen_v1_catalog, 14);
 
 /**
  * Requests the categories. docs/contract.md, section 1, Lists.
@@ -622,7 +685,7 @@ export type ListCategoriesRequest = Message<"mediagen.v1.ListCategoriesRequest">
  * Use `create(ListCategoriesRequestSchema)` to create a new message.
  */
 export const ListCategoriesRequestSchema: GenMessage<ListCategoriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 14);
+  messageDesc(file_mediagen_v1_catalog, 15);
 
 /**
  * The categories.
@@ -643,7 +706,7 @@ export type ListCategoriesResponse = Message<"mediagen.v1.ListCategoriesResponse
  * Use `create(ListCategoriesResponseSchema)` to create a new message.
  */
 export const ListCategoriesResponseSchema: GenMessage<ListCategoriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 15);
+  messageDesc(file_mediagen_v1_catalog, 16);
 
 /**
  * The kind of media that a model makes.

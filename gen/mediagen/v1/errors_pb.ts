@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/errors.proto.
  */
 export const file_mediagen_v1_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIusCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJEicKBmJ1ZGdldBgJIAEoCzIXLm1lZGlhZ2VuLnYxLkxpbWl0U3RhdGUSFwoKdG9wX3VwX3VybBgKIAEoCUgEiAEBQgsKCV9yZXF1aXJlZEIMCgpfYXZhaWxhYmxlQg0KC19wZXJtaXNzaW9uQhYKFF9yZXRyeV9hZnRlcl9zZWNvbmRzQg0KC190b3BfdXBfdXJsIiwKCVZpb2xhdGlvbhIPCgdwb2ludGVyGAEgASgJEg4KBmRldGFpbBgCIAEoCWIGcHJvdG8z", [file_mediagen_v1_limits]);
+  fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIpUDCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJEicKBmJ1ZGdldBgJIAEoCzIXLm1lZGlhZ2VuLnYxLkxpbWl0U3RhdGUSFwoKdG9wX3VwX3VybBgKIAEoCUgEiAEBEhgKC3JlcGxhY2VkX2J5GAsgASgJSAWIAQFCCwoJX3JlcXVpcmVkQgwKCl9hdmFpbGFibGVCDQoLX3Blcm1pc3Npb25CFgoUX3JldHJ5X2FmdGVyX3NlY29uZHNCDQoLX3RvcF91cF91cmxCDgoMX3JlcGxhY2VkX2J5IiwKCVZpb2xhdGlvbhIPCgdwb2ludGVyGAEgASgJEg4KBmRldGFpbBgCIAEoCWIGcHJvdG8z", [file_mediagen_v1_limits]);
 
 /**
  * Travels as a detail of every gRPC or Connect error. docs/contract.md, section 3.
@@ -89,6 +89,13 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
    * @generated from field: optional string top_up_url = 10;
    */
   topUpUrl?: string | undefined;
+
+  /**
+   * Only with `model_ended`: id of the model to use instead, if there is one.
+   *
+   * @generated from field: optional string replaced_by = 11;
+   */
+  replacedBy?: string | undefined;
 };
 
 /**

@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ModelEnd } from "./catalog_pb.ts";
+import { file_mediagen_v1_catalog } from "./catalog_pb.ts";
 import { file_mediagen_v1_options } from "./options_pb.ts";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -13,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/quotes.proto.
  */
 export const file_mediagen_v1_quotes: GenFile = /*@__PURE__*/
-  fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ1ChNDcmVhdGVRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUSLwoHcmVmdXNhbBgCIAEoCzIZLm1lZGlhZ2VuLnYxLlN0YXJ0UmVmdXNhbEgAiAEBQgoKCF9yZWZ1c2FsIiwKDFN0YXJ0UmVmdXNhbBIMCgRjb2RlGAEgASgJEg4KBmRldGFpbBgCIAEoCSIjCg9HZXRRdW90ZVJlcXVlc3QSEAoIcXVvdGVfaWQYASABKAkiNQoQR2V0UXVvdGVSZXNwb25zZRIhCgVxdW90ZRgBIAEoCzISLm1lZGlhZ2VuLnYxLlF1b3RlMrkBCg1RdW90ZXNTZXJ2aWNlElYKC0NyZWF0ZVF1b3RlEh8ubWVkaWFnZW4udjEuQ3JlYXRlUXVvdGVSZXF1ZXN0GiAubWVkaWFnZW4udjEuQ3JlYXRlUXVvdGVSZXNwb25zZSIEoLsYAhJQCghHZXRRdW90ZRIcLm1lZGlhZ2VuLnYxLkdldFF1b3RlUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkdldFF1b3RlUmVzcG9uc2UiB5ACAaC7GAJiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKyAQoTQ3JlYXRlUXVvdGVSZXNwb25zZRIhCgVxdW90ZRgBIAEoCzISLm1lZGlhZ2VuLnYxLlF1b3RlEi8KB3JlZnVzYWwYAiABKAsyGS5tZWRpYWdlbi52MS5TdGFydFJlZnVzYWxIAIgBARItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgBiAEBQgoKCF9yZWZ1c2FsQgwKCl9tb2RlbF9lbmQiLAoMU3RhcnRSZWZ1c2FsEgwKBGNvZGUYASABKAkSDgoGZGV0YWlsGAIgASgJIiMKD0dldFF1b3RlUmVxdWVzdBIQCghxdW90ZV9pZBgBIAEoCSI1ChBHZXRRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUyuQEKDVF1b3Rlc1NlcnZpY2USVgoLQ3JlYXRlUXVvdGUSHy5tZWRpYWdlbi52MS5DcmVhdGVRdW90ZVJlcXVlc3QaIC5tZWRpYWdlbi52MS5DcmVhdGVRdW90ZVJlc3BvbnNlIgSguxgCElAKCEdldFF1b3RlEhwubWVkaWFnZW4udjEuR2V0UXVvdGVSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuR2V0UXVvdGVSZXNwb25zZSIHkAIBoLsYAmIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
 
 /**
  * A quoted price. docs/contract.md, section 1, Quote.
@@ -105,6 +107,13 @@ export type CreateQuoteResponse = Message<"mediagen.v1.CreateQuoteResponse"> & {
    * @generated from field: optional mediagen.v1.StartRefusal refusal = 2;
    */
   refusal?: StartRefusal | undefined;
+
+  /**
+   * The end of the model, if it is near; unset otherwise.
+   *
+   * @generated from field: optional mediagen.v1.ModelEnd model_end = 3;
+   */
+  modelEnd?: ModelEnd | undefined;
 };
 
 /**

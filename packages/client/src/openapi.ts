@@ -175,6 +175,7 @@ export interface Problem {
     | 'too_many_jobs'
     | 'internal'
     | 'model_unavailable'
+    | 'model_ended'
     | 'generation_failed'
     | 'generation_unfinished'
     | 'shutting_down'
@@ -200,6 +201,10 @@ export interface Problem {
    * Only with missing_permission.
    */
   permission?: string
+  /**
+   * Only with model_ended: the model to use instead, if there is one.
+   */
+  replaced_by?: string
   error?: OpenaiError
 }
 /**
@@ -398,6 +403,22 @@ export interface Model {
    * What it made, best first.
    */
   samples: Sample[]
+  /**
+   * Which version of the model this is; null if nobody says.
+   */
+  version: string | null
+  /**
+   * The day on which that version came out.
+   */
+  released: string | null
+  /**
+   * The day, in UTC, from whose beginning on it makes nothing any more; null for none.
+   */
+  shutdown_date: string | null
+  /**
+   * Id of the model to use instead; null for none.
+   */
+  replaced_by: string | null
 }
 /**
  * A page of models, in catalog order.
@@ -483,6 +504,22 @@ export interface ModelDetail {
    * What it made, best first.
    */
   samples: Sample[]
+  /**
+   * Which version of the model this is; null if nobody says.
+   */
+  version: string | null
+  /**
+   * The day on which that version came out.
+   */
+  released: string | null
+  /**
+   * The day, in UTC, from whose beginning on it makes nothing any more; null for none.
+   */
+  shutdown_date: string | null
+  /**
+   * Id of the model to use instead; null for none.
+   */
+  replaced_by: string | null
   /**
    * Why it is not ready, in words that say what to do; null if it is.
    */

@@ -31,8 +31,17 @@ export function describeModel(model: ModelDetail, columns: number): string {
     ...wrap(`Price: ${model.pricing.summary}`, columns),
   ]
   const notReady = model.unready_reason === null ? [] : [`Not ready: ${escapeHidden(model.unready_reason)}`]
+  const lifetime = [
+    model.version && `Version: ${model.version}${model.released ? `, released on ${model.released}` : ''}`,
+    model.shutdown_date && describeEnd(model.shutdown_date, model.replaced_by),
+  ].flatMap((line) => (line ? [escapeHidden(line)] : []))
   const example = `Example:\n  ${escapeHidden(writeExample(model.id, properties, required))}`
-  return `${[...head, ...notReady].join('\n')}\n\nFields:\n${fields.join('\n')}\n\n${example}\n`
+  return `${[...head, ...lifetime, ...notReady].join('\n')}\n\nFields:\n${fields.join('\n')}\n\n${example}\n`
+}
+
+/** For example `Ends on 2026-12-01; use acme/paint-2 instead`. */
+function describeEnd(day: string, successor: string | null): string {
+  return `Ends on ${day} (UTC)${successor === null ? '' : `; use ${successor} instead`}`
 }
 
 function describeField(field: Schema, isRequired: boolean): string {

@@ -30,6 +30,16 @@ export const headers = {
     schema: text,
     example: 'held=7, charged=5, released=2, quote_id="quote_AQAAAA", key_id="key_01m81n2zt7e0081c5yz0j3m1gq"',
   },
+  Deprecation: {
+    description: 'The model ends in at most 60 days: the moment 60 days before its end (RFC 9745).',
+    schema: text,
+    example: '@1759363200',
+  },
+  Sunset: {
+    description: 'When the model ends, in at most 60 days (RFC 8594); `Link` names its successor, if there is one.',
+    schema: text,
+    example: 'Mon, 01 Dec 2025 00:00:00 GMT',
+  },
   'Mediagen-Job': { description: 'Ids of the jobs, separated by commas.', schema: text },
   'Mediagen-Credits-Charged': {
     description: 'What all jobs cost, in credits; not known when a stream begins.',
@@ -59,13 +69,15 @@ const download: Readonly<Record<string, readonly Name[]>> = {
   304: file,
   416: ['Content-Range'],
 }
+const end: readonly Name[] = ['Deprecation', 'Sunset']
 const start: Readonly<Record<string, readonly Name[]>> = {
-  200: ['Idempotent-Replayed', 'Mediagen-Receipt'],
-  202: ['Idempotent-Replayed'],
+  200: ['Idempotent-Replayed', 'Mediagen-Receipt', ...end],
+  202: ['Idempotent-Replayed', ...end],
 }
-const made: readonly Name[] = ['Mediagen-Job', 'Mediagen-Credits-Charged', 'Mediagen-Receipt']
+const made: readonly Name[] = ['Mediagen-Job', 'Mediagen-Credits-Charged', 'Mediagen-Receipt', ...end]
 const door: Readonly<Record<string, readonly Name[]>> = { 200: made, 502: made, 504: made }
 const byOperation: Readonly<Record<string, typeof download>> = {
+  createQuote: { 200: end },
   startGeneration: start,
   run: start,
   getJob: { 200: ['Mediagen-Receipt'] },

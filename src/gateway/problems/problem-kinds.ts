@@ -210,6 +210,11 @@ export const problemKinds = {
     http: 503,
     help: 'The model exists, but its engine is not ready on this server. Nothing was held.',
   },
+  model_ended: {
+    title: 'Model ended',
+    http: 410,
+    help: 'The model has ended: whoever provides it makes nothing with it any more. The detail names its successor, if there is one. Nothing was held.',
+  },
   generation_failed: {
     title: 'Generation failed',
     http: 502,

@@ -120,7 +120,7 @@ export function toProblem(
   status: number = problemKinds[error.code].http,
 ): object {
   const kind = problemKinds[error.code]
-  const { violations, required, available, topUpUrl, budget, permission } = error.details
+  const { violations, required, available, topUpUrl, budget, permission, replacedBy } = error.details
   return {
     type: `${publicUrl}/problems/${error.code}`,
     title: kind.title,
@@ -135,6 +135,7 @@ export function toProblem(
     ...(topUpUrl !== undefined && { top_up_url: topUpUrl }),
     ...(budget !== undefined && { budget: toBudget(budget) }),
     ...(permission !== undefined && { permission }),
+    ...(replacedBy !== undefined && { replaced_by: replacedBy }),
     error: toOpenaiError(error, status),
   }
 }
@@ -192,6 +193,7 @@ function toDetails(detail: ErrorDetail): ErrorDetails {
     ...(detail.topUpUrl !== undefined && { topUpUrl: detail.topUpUrl }),
     ...(detail.budget && { budget: toLimitState(detail.budget) }),
     ...(detail.permission !== undefined && { permission: detail.permission }),
+    ...(detail.replacedBy !== undefined && { replacedBy: detail.replacedBy }),
     ...(detail.retryAfterSeconds !== undefined && { retryAfterSeconds: detail.retryAfterSeconds }),
   }
 }

@@ -13,6 +13,7 @@ import { patienceOf } from '../../guards/hang-ups.ts'
 import { addLabelHeaders, type LabelHeader } from '../../guards/label-headers.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from '../headers.ts'
+import { addModelEnd } from '../model-end.ts'
 import { flag, readQuery } from '../query.ts'
 import { addReceipt } from '../receipt.ts'
 import { isTerminalStatus, toRecord } from '../records.ts'
@@ -35,6 +36,7 @@ const errors = [
   'insufficient_credits',
   'too_many_jobs',
   'model_unavailable',
+  'model_ended',
 ] as const
 
 // When a client that does not wait may poll.
@@ -48,7 +50,10 @@ interface StartBody {
 /** What every start says. */
 type Start = Omit<StartGenerationRequest, '$typeName' | 'quoteId'>
 /** Sends a start to the core. */
-type Send = (start: Start, options: CallOptions) => Promise<Pick<StartGenerationResponse, 'job' | 'replayed'>>
+type Send = (
+  start: Start,
+  options: CallOptions,
+) => Promise<Pick<StartGenerationResponse, 'job' | 'replayed' | 'modelEnd'>>
 
 /** Adds the routes. */
 export function addGenerateRoutes(
@@ -137,7 +142,7 @@ async function answerStart(
     send({ model, input, wait: mayWait, idempotencyKey, ...terms }, options).catch((error: unknown) => {
       throw nameHeaders(error)
     })
-  const { job, replayed } = await (wait
+  const { job, replayed, modelEnd } = await (wait
     ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
         // This server is stopping and the core is not: the core answers the same request with the record as it is.
         if (!stopping.aborted) throw error
@@ -145,6 +150,7 @@ async function answerStart(
       })
     : start(false, forward(request)))
   if (replayed) reply.header('idempotent-replayed', 'true')
+  addModelEnd(reply, modelEnd)
   const record = toRecord(JobSchema, job)
   if (isTerminalStatus(job?.status)) {
     addReceipt(reply, job?.receipt)

@@ -3,6 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { FastifyInstance } from 'fastify'
 import { QuoteSchema } from '../../../gen/mediagen/v1/quotes_pb.ts'
 import { type CoreClient, forward } from '../core-client.ts'
+import { addModelEnd } from '../model-end.ts'
 import { readQuery } from '../query.ts'
 import { toRecord } from '../records.ts'
 import { quoteBodySchema } from '../schemas/bodies.ts'
@@ -23,7 +24,7 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
         operation: {
           id: 'createQuote',
           summary: 'Price one input for one model. Nothing is charged.',
-          errors: ['invalid_input', 'model_not_found', 'model_not_allowed', 'model_unavailable'],
+          errors: ['invalid_input', 'model_not_found', 'model_not_allowed', 'model_unavailable', 'model_ended'],
         },
         body: quoteBodySchema,
         response: { 200: quoteSchema },
@@ -32,8 +33,9 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request, reply) => {
       readQuery(request, {})
       const { model, input } = request.body
-      const { quote, refusal } = await core.quotes.createQuote({ model, input }, forward(request))
+      const { quote, refusal, modelEnd } = await core.quotes.createQuote({ model, input }, forward(request))
       if (refusal) reply.header('mediagen-start-refused', `${refusal.code}; detail=${JSON.stringify(refusal.detail)}`)
+      addModelEnd(reply, modelEnd)
       return toRecord(QuoteSchema, quote)
     },
   )

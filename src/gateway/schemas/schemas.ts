@@ -170,6 +170,14 @@ export const modelSchema = record('Model', 'A catalog entry.', {
     from_credits: credits,
   }),
   samples: { type: 'array', items: sampleSchema, description: 'What it made, best first.' },
+  version: { ...nullableString, description: 'Which version of the model this is; null if nobody says.' },
+  released: { ...nullableString, format: 'date', description: 'The day on which that version came out.' },
+  shutdown_date: {
+    ...nullableString,
+    format: 'date',
+    description: 'The day, in UTC, from whose beginning on it makes nothing any more; null for none.',
+  },
+  replaced_by: { ...nullableString, description: 'Id of the model to use instead; null for none.' },
 })
 
 export const modelDetailSchema = record('ModelDetail', 'A catalog entry with its input schema.', {
@@ -382,6 +390,7 @@ export const problemSchema = {
     },
     budget: limitStateSchema,
     permission: { ...string, description: 'Only with missing_permission.' },
+    replaced_by: { ...string, description: 'Only with model_ended: the model to use instead, if there is one.' },
     error: record('OpenaiError', "The same, as clients of OpenAI's interface read it.", {
       message: { ...string, description: 'The detail.' },
       type: { ...string, enum: openaiErrorTypes },

@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { AccountSchema, AuditEntrySchema, KeySchema } from '../../../gen/mediagen/v1/admin_pb.ts'
 import {
+  type ModelEndSchema,
   Billed,
   Modality as ModalityCode,
   type Model as ModelMessage,
@@ -18,6 +19,7 @@ import {
   type DeliverySchema,
   type WebhookSchema,
 } from '../../../gen/mediagen/v1/webhooks_pb.ts'
+import type { ModelEnd } from '../../catalog/lifetime.ts'
 import type { Modality, Model, Sample } from '../../catalog/model.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../../core/accounts/key.ts'
@@ -133,7 +135,24 @@ export function toModelMessage(model: Model, baseUrl: string, inputs: boolean): 
       fromCredits: BigInt(model.fromCredits),
     },
     samples: model.samples.map((sample) => toSampleMessage(sample, baseUrl, inputs)),
+    ...(model.version !== null && { version: model.version }),
+    ...(model.released !== null && { released: model.released }),
+    ...(model.shutdownDate !== null && { shutdownDate: model.shutdownDate }),
+    ...(model.replacedBy !== null && { replacedBy: model.replacedBy }),
   })
+}
+
+/** A near end as a field of an answer. */
+export function toModelEndField(end: ModelEnd | null): { modelEnd?: MessageInitShape<typeof ModelEndSchema> } {
+  if (end === null) return {}
+  const { deprecatedAtMs, shutdownAtMs, replacedBy } = end
+  return {
+    modelEnd: {
+      deprecatedAt: timestampFromMs(deprecatedAtMs),
+      shutdownAt: timestampFromMs(shutdownAtMs),
+      ...(replacedBy !== null && { replacedBy }),
+    },
+  }
 }
 
 function toSampleMessage(sample: Sample, baseUrl: string, inputs: boolean): MessageInitShape<typeof SampleSchema> {
