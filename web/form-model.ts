@@ -11,6 +11,8 @@ interface FieldBase {
   readonly fallback: Json | undefined
   /** The schema's examples; the first is the placeholder. */
   readonly examples: readonly Json[]
+  /** Whether the schema says that it is rarely changed. */
+  readonly advanced: boolean
 }
 
 export interface TextField extends FieldBase {
@@ -129,6 +131,7 @@ export function toField(name: string, written: JsonObject, required: boolean, ro
     required,
     fallback: schema['default'],
     examples: Array.isArray(examples) ? examples : example === undefined ? [] : [example],
+    advanced: schema['x-advanced'] === true && !required,
   }
   if (schema['const'] !== undefined) return { ...base, kind: 'constant', value: schema['const'] }
   return toScalar(base, schema) ?? toComposite(base, schema, root, depth) ?? { ...base, kind: 'json' }
@@ -240,7 +243,8 @@ function lookUp(reference: string, root: JsonObject): JsonObject {
   return asObject(found)
 }
 
-function toTitle(name: string): string {
+/** A name of a schema as people write it. */
+export function toTitle(name: string): string {
   const words = name.replaceAll(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

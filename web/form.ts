@@ -67,7 +67,10 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
         const control = locate(root, pointer)
         words.set(control, [...(words.get(control) ?? []), describeViolation(detail)])
       }
-      for (const [control, said] of words) control.showError(said.join(' '))
+      for (const [control, said] of words) {
+        unfold(control)
+        control.showError(said.join(' '))
+      }
       // The topmost of them.
       const [first] = [...words.keys()].toSorted(
         (one, other) => one.element.getBoundingClientRect().top - other.element.getBoundingClientRect().top,
@@ -89,7 +92,13 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
   }
 }
 
+/** Opens the fold that a field is in. */
+function unfold(control: Control): void {
+  control.element.closest('details')?.setAttribute('open', '')
+}
+
 function goTo(control: Control): void {
+  unfold(control)
   control.focus()
   // The focus alone may leave the words about it below the edge.
   control.element.scrollIntoView({ block: 'center' })

@@ -22,8 +22,8 @@ export interface GenerateBar {
 export interface GenerateBarEvents {
   readonly onJob: (job: JobRecord) => void
   readonly onCode: () => void
-  /** Whether exactly this was started before. */
-  readonly wasStarted: (input: JsonObject) => boolean
+  /** Whether exactly this is being made, or was. */
+  readonly findEqual: (input: JsonObject) => 'making' | 'made' | null
   /** Called with the refusal when the model is not ready, and with null when it is. */
   readonly onReady: (refusal: Refused | null) => void
 }
@@ -32,7 +32,7 @@ export function createGenerateBar(
   { api, balance, signal }: ViewDeps,
   model: ModelDetailRecord,
   form: Form,
-  { onJob, onCode, onReady, wasStarted }: GenerateBarEvents,
+  { onJob, onCode, onReady, findEqual }: GenerateBarEvents,
 ): GenerateBar {
   const words = element('span', {}, 'Generate')
   const go = element('button', { type: 'submit', class: 'button primary large' }, words)
@@ -69,13 +69,13 @@ export function createGenerateBar(
     }
   }
   function describeQuote(quote: QuoteRecord): string {
-    return wasStarted(form.read())
-      ? 'You have started exactly this before. If you press again, it is made and charged a second time.'
-      : describeTerms(model.pricing, quote)
+    const input = form.read()
+    return describeEqual(findEqual(input), input) ?? describeTerms(model.pricing, quote)
   }
   function showTrouble(error: unknown, pressed = false): void {
     if (isUnready(error)) {
-      price.textContent = 'Not ready at the moment.'
+      words.textContent = 'Not ready'
+      price.textContent = error.problem.detail
       return onReady(error)
     }
     const violations =
@@ -165,6 +165,15 @@ function createLack(balance: Balance, signal: AbortSignal) {
   }
   balance.addEventListener('change', () => show(needed), { signal })
   return { element: words, show }
+}
+
+/** What to know before exactly this is made again; null for nothing. */
+function describeEqual(equal: 'making' | 'made' | null, input: JsonObject): string | null {
+  if (equal === null) return null
+  if (equal === 'making') return 'This is being made already.'
+  return 'seed' in input
+    ? 'You have made this. The same settings give the same result: change the seed for another.'
+    : 'You have made this with the same settings.'
 }
 
 type Pricing = ModelDetailRecord['pricing']

@@ -1,4 +1,5 @@
 // Controls for objects: all fields side by side, or the picked one of several keys.
+import { aspectPresets } from './aspect-presets.ts'
 import type { Control, ControlContext } from './control.ts'
 import { element, icon } from './element.ts'
 import { type ObjectField, type PickField, isObject } from './form-model.ts'
@@ -7,7 +8,13 @@ import { composeObject, initialValue, startingValue } from './form-value.ts'
 export function objectControl(field: ObjectField, context: ControlContext, options: { bare?: boolean } = {}): Control {
   const controls = field.fields.map((part) => context.make(part, context))
   const error = element('p', { class: 'field-error', role: 'alert' })
-  const body = element('div', { class: 'fields' }, ...controls.map((control) => control.element), error)
+  const rare = controls.filter((part) => part.field.advanced)
+  const folded = rare.length > 0 ? foldAdvanced(rare) : null
+  const usual = controls.filter((part) => !part.field.advanced).map((part) => part.element)
+  const shapes = aspectPresets(controls, context.onChange)
+  const width = controls.find((part) => part.field.name === 'width')
+  if (shapes && width) usual.splice(usual.indexOf(width.element), 0, shapes)
+  const body = element('div', { class: 'fields' }, ...usual, folded, error)
   const whole = options.bare
     ? body
     : element(
@@ -24,6 +31,13 @@ export function objectControl(field: ObjectField, context: ControlContext, optio
     write(value) {
       for (const part of controls)
         part.write(isObject(value) && part.field.name in value ? value[part.field.name] : initialValue(part.field))
+      // What was set is shown.
+      if (
+        folded &&
+        isObject(value) &&
+        rare.some(({ field: { name, fallback } }) => name in value && value[name] !== fallback)
+      )
+        folded.open = true
     },
     showError(words) {
       error.replaceChildren(...(words === null ? [] : [icon('warning'), words]))
@@ -34,6 +48,16 @@ export function objectControl(field: ObjectField, context: ControlContext, optio
   }
   control.write(undefined)
   return control
+}
+
+/** Fields that are rarely changed, folded until one is wrong or has another value than its default. */
+function foldAdvanced(controls: readonly Control[]): HTMLDetailsElement {
+  return element(
+    'details',
+    { class: 'advanced' },
+    element('summary', {}, `Advanced (${controls.length})`),
+    element('div', { class: 'fields' }, ...controls.map((part) => part.element)),
+  )
 }
 
 /** The value is `{ key: … }`; the key is fixed when the value is written. */

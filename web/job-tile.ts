@@ -10,12 +10,15 @@ import { describeInput } from './session.ts'
 export interface JobTile {
   readonly element: HTMLAnchorElement
   show(job: JobRecord): void
+  /** Says what tells it apart from tiles with the same words; nothing if it is empty. */
+  distinguish(words: string): void
 }
 
 /** `name` labels the tile if the text of its input is not known. */
 export function createJobTile(job: JobRecord, name: (model: string) => string): JobTile {
   const link = element('a', { class: 'tile', href: toHash({ view: 'job', id: job.job_id }) })
   const draft = createDraftPicture()
+  const difference = element('span', { class: 'difference' })
   let shown = ''
   const tile: JobTile = {
     element: link,
@@ -33,6 +36,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
           'span',
           { class: 'tile-words' },
           element('b', {}, words),
+          difference,
           element(
             'span',
             { class: 'fine' },
@@ -40,6 +44,9 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
           ),
         ),
       )
+    },
+    distinguish(words) {
+      difference.textContent = words
     },
   }
   tile.show(job)

@@ -9,6 +9,7 @@ import { createLibrarySelection } from './library-selection.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
+import { describeDifferences } from './tile-differences.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 24
@@ -99,6 +100,7 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
     grid.querySelector('.empty')?.remove()
     if (tiles.size === 0 && ended) grid.append(nothing(filter))
     count.textContent = describeCount(isLocal() ? tiles.size : total, isLocal() && !ended)
+    distinguish([...tiles.values()])
   }
   /** Shows a job, once; a new one where it belongs. */
   function show(job: JobRecord, atTop = false): void {
@@ -177,6 +179,12 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
     grid,
     element('div', { class: 'more-row' }, more),
   )
+}
+
+/** Says what tells tiles with the same words apart. */
+function distinguish(tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
+  const differences = describeDifferences(tiles.map(({ job }) => job))
+  for (const { job, tile } of tiles) tile.distinguish(differences.get(job.job_id) ?? '')
 }
 
 /** Calls back when the page has come to rest. */

@@ -22,17 +22,30 @@ export function sampleCover(models: readonly ModelRecord[]): HTMLImageElement | 
   return null
 }
 
-/** The samples of a model, unfolded; `use` gets the input of the one that is chosen. Null if there are none. */
-export function sampleGallery({ samples }: ModelRecord, use: (input: JsonObject) => void): HTMLDetailsElement | null {
-  if (samples.length === 0) return null
-  return element(
-    'details',
-    { class: 'samples', open: true },
-    element('summary', {}, element('h2', {}, 'Samples')),
-    element('div', { class: 'sample-list' }, ...samples.map((sample) => figure(sample, use))),
-  )
+/** The samples of a model. */
+export interface Samples {
+  /** The first, in full size. */
+  readonly first: HTMLElement
+  /** All of them, unfolded. */
+  readonly gallery: HTMLDetailsElement
 }
 
+/** Shows the samples of a model; `use` gets the input of the one that is chosen. Null if there are none. */
+export function showSamples({ samples }: ModelRecord, use: (input: JsonObject) => void): Samples | null {
+  const [first] = samples
+  if (!first) return null
+  return {
+    first: element('div', { class: 'stage-sample' }, element('p', { class: 'fine' }, 'A sample'), figure(first, use)),
+    gallery: element(
+      'details',
+      { class: 'samples', open: true },
+      element('summary', {}, element('h2', {}, 'Samples')),
+      element('div', { class: 'sample-list' }, ...samples.map((sample) => figure(sample, use))),
+    ),
+  }
+}
+
+/** A sample, with a button that fills the form. */
 function figure(sample: SampleRecord, use: (input: JsonObject) => void): HTMLElement {
   const { title, input } = sample
   return element(

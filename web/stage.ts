@@ -5,42 +5,36 @@ import { element } from './element.ts'
 import { isSame } from './form-value.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { createJobView } from './job-view.ts'
+import { isTerminal } from './job-words.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, JsonObject, ListRecord, ModelDetailRecord } from './records.ts'
+import type { Samples } from './samples.ts'
 import { describeInput } from './session.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const recentJobs = 12
-// What did not succeed was not paid for.
-const makes: ReadonlySet<string> = new Set(['queued', 'running', 'succeeded', 'needs_review'])
 
 export interface Stage {
   readonly element: HTMLElement
   /** Shows a newly started job, and follows it. */
   readonly add: (job: JobRecord) => void
-  /** Whether one of the jobs here makes, or has made, exactly this. */
-  has(input: JsonObject): boolean
+  /** Whether one of the jobs here makes exactly this, or has made it; null if none does. */
+  find(input: JsonObject): 'making' | 'made' | null
 }
 
 /**
  * @param samples shown below it, and folded when there is a job to show; null for none
- * @param onRecent called when the jobs of before are known
+ * @param onJobs called when the jobs of before are known, and when one has ended
  */
 export function createStage(
   deps: ViewDeps,
   model: ModelDetailRecord,
-  samples: HTMLDetailsElement | null,
-  onRecent: () => void,
+  samples: Samples | null,
+  onJobs: () => void,
 ): Stage {
   const { api, signal } = deps
   const view = createJobView(deps, (jobId) => tiles.get(jobId)?.element.remove())
-  const empty = element(
-    'div',
-    { class: 'stage-empty' },
-    element('span', { class: 'stage-mark' }),
-    element('p', {}, 'What you make appears here.'),
-  )
-  const current = element('div', { class: 'stage-current' }, empty)
+  const current = element('div', { class: 'stage-current' }, samples?.first ?? emptyStage())
   const before = element('p', { class: 'fine made-before' })
   const strip = element('div', { class: 'strip' })
   const recent = element(
@@ -77,7 +71,7 @@ export function createStage(
   function open(jobId: string): void {
     const job = latest.get(jobId)
     if (!job) return
-    if (samples && shown === '') samples.open = false
+    if (samples && shown === '') samples.gallery.open = false
     shown = jobId
     view.show(job)
     for (const [id, tile] of tiles) {
@@ -92,6 +86,7 @@ export function createStage(
     try {
       await followJob(api, jobId, { signal, onJob: take, maxFailures: Number.POSITIVE_INFINITY })
       deps.balance.refresh()
+      onJobs()
     } catch (error) {
       if (!isAbort(error) && shown === jobId) current.prepend(problemNotice(error))
     }
@@ -110,13 +105,17 @@ export function createStage(
     recent.hidden = tiles.size === 0
     const [newest] = data
     if (newest && shown === '') open(newest.job_id)
-    if (newest) onRecent()
+    if (newest) onJobs()
   }
 
   void loadRecent()
   return {
-    has: (input) => [...latest.values()].some((job) => makes.has(job.status) && isSame(job.input, input)),
-    element: element('div', { class: 'stage' }, current, recent, samples),
+    find(input) {
+      const equal = [...latest.values()].filter((job) => isSame(job.input, input))
+      if (equal.some(({ status }) => !isTerminal(status))) return 'making'
+      return equal.some(({ status }) => status === 'succeeded') ? 'made' : null
+    },
+    element: element('div', { class: 'stage' }, current, recent, samples?.gallery),
     add(job) {
       startedHere.add(job.job_id)
       take(job)
@@ -127,4 +126,13 @@ export function createStage(
       void follow(job.job_id)
     },
   }
+}
+
+function emptyStage(): HTMLElement {
+  return element(
+    'div',
+    { class: 'stage-empty' },
+    element('span', { class: 'stage-mark' }),
+    element('p', {}, 'What you make appears here.'),
+  )
 }

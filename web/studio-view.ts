@@ -16,7 +16,7 @@ import { problemNotice } from './problem-notice.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import type { JsonObject, ModelDetailRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
-import { sampleGallery } from './samples.ts'
+import { showSamples } from './samples.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
 import { findSimilar, similarModels } from './similar-models.ts'
 import { createStage } from './stage.ts'
@@ -68,13 +68,17 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
   return element(
     'header',
     { class: 'studio-head' },
-    backLink(),
-    element('h1', {}, model.name),
-    modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
+    element(
+      'div',
+      { class: 'studio-title' },
+      backLink(),
+      element('h1', {}, model.name),
+      modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
+    ),
     modelDescription(model.description),
     element('p', { class: 'fine' }, describePrice(model)),
-    endNotice(model),
     priceTable(model),
+    endNotice(model),
   )
 }
 
@@ -102,13 +106,13 @@ function workbench(deps: ViewDeps, model: ModelDetailRecord, readiness: Readines
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
-  const stage = createStage(deps, model, sampleGallery(model, useSample), () => bar.inputChanged())
+  const stage = createStage(deps, model, showSamples(model, useSample), () => bar.inputChanged())
   const { api, signal } = deps
   const form = createForm(schema, { onChange: changed, largestUpload: readLargestUpload(), api, signal })
   catchFiles(form.takeFiles, signal)
   const bar = createGenerateBar(deps, model, form, {
     onJob: stage.add,
-    wasStarted: stage.has,
+    findEqual: stage.find,
     onReady: readiness.show,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
   })

@@ -98,7 +98,7 @@ function createAjv(): Ajv2020 {
   })
   formats.default(ajv)
   ajv.addFormat('media', isMediaReference)
-  ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
+  ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples', 'x-advanced'])
   return checkMultiplesExactly(checkLengthsFast(ajv))
 }
 

@@ -91,6 +91,13 @@ test('a schema that refers to itself ends', () => {
   expect(field({ $ref: '#/a' }, 'x', loop)).toMatchObject({ kind: 'json' })
 })
 
+test('a field that the schema says is rarely changed is advanced, unless it is required (P81)', () => {
+  const rare = { type: 'integer', 'x-advanced': true }
+  expect(toField('x', rare, false, {})).toMatchObject({ advanced: true })
+  expect(toField('x', rare, true, {})).toMatchObject({ advanced: false })
+  expect(toField('x', { type: 'integer' }, false, {})).toMatchObject({ advanced: false })
+})
+
 test('every model that ships has a form without a field of JSON', () => {
   const models = loadCatalog(builtinCatalog, kinds)
   expect(models.length).toBeGreaterThan(2)

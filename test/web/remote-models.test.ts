@@ -95,7 +95,8 @@ inBrowser('a model that is not ready says why, and is asked again', async () => 
   )
   // Nor does a whole input say anything else, or the same thing twice.
   await fill(page, '.field[data-name=prompt] .input', 'a boat')
-  await page.until(`${textOf('.generate-bar > .fine')} === 'Not ready at the moment.'`)
+  await page.until(`${textOf('.generate-bar > .fine')}.startsWith('“keyless” is not ready: a key that it needs')`)
+  expect(await page.evaluate(textOf('.large'))).toBe('Not ready')
   expect(await page.evaluate(`document.querySelectorAll('.notice').length`)).toBe(1)
 
   secrets['LOST_KEY'] = token

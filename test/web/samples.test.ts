@@ -104,7 +104,7 @@ inBrowser(
   async () => {
     await using page = await browser.openPage()
     await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/audio/speech/text-to-speech`)
-    await page.until("document.querySelectorAll('.sample').length === 2")
+    await page.until("document.querySelectorAll('.sample-list .sample').length === 2")
     expect(await page.evaluate(textOf('.about > p'))).toMatch(/^Reads English text .* machine\.$/)
     expect(await page.evaluate("document.querySelector('.about details').open")).toBe(false)
     expect(await page.evaluate(textOf('.about details p'))).toMatch(/^Use it for voice-overs/)
@@ -128,7 +128,7 @@ inBrowser(
     await page.until(button('Hear Kal'))
     expect(await page.evaluate(chosen)).toBe('Ewan')
 
-    await press(page, '.sample:nth-child(2) button')
+    await press(page, '.sample-list .sample:nth-child(2) button')
     expect(await page.evaluate(`[${chosen}, document.querySelector('textarea').value]`)).toEqual([
       'Angus',
       'The kettle is on. Would you like a cup of tea?',
@@ -141,8 +141,8 @@ inBrowser(
 inBrowser('a sample with pictures as its input can be made again as it is', async () => {
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/image/art/edit`)
-  await page.until("document.querySelectorAll('.sample').length === 2")
-  await press(page, '.sample:nth-child(2) button')
+  await page.until("document.querySelectorAll('.sample-list .sample').length === 2")
+  await press(page, '.sample-list .sample:nth-child(2) button')
   await page.until("document.querySelector('.slot-picture img')?.naturalWidth === 640")
   await page.until(`${textOf('.large')}.startsWith('Generate for')`)
   await press(page, '.generate-bar button')

@@ -41,7 +41,7 @@ export function findEntry(id: string): Entry {
 
 const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strictTypes: false, strictRequired: false })
 ajv.addFormat('media', true)
-ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
+ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples', 'x-advanced'])
 
 /**
  * The input as the engine gets it: with the schema's defaults.
