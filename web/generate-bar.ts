@@ -22,6 +22,8 @@ export interface GenerateBar {
 export interface GenerateBarEvents {
   readonly onJob: (job: JobRecord) => void
   readonly onCode: () => void
+  /** Null where the model has nothing that could vary. */
+  readonly onVary: (() => void) | null
   /** Whether exactly this is being made, or was. */
   readonly findEqual: (input: JsonObject) => 'making' | 'made' | null
   /** Called with the refusal when the model is not ready, and with null when it is. */
@@ -32,7 +34,7 @@ export function createGenerateBar(
   { api, balance, signal }: ViewDeps,
   model: ModelDetailRecord,
   form: Form,
-  { onJob, onCode, onReady, findEqual }: GenerateBarEvents,
+  { onJob, onCode, onVary, onReady, findEqual }: GenerateBarEvents,
 ): GenerateBar {
   const words = element('span', {}, 'Generate')
   const go = element('button', { type: 'submit', class: 'button primary large' }, words)
@@ -140,6 +142,7 @@ export function createGenerateBar(
         'div',
         { class: 'generate-row' },
         go,
+        onVary && button('Variations', onVary, { look: 'quiet' }),
         button('Show as code', onCode, { icon: 'code', look: 'quiet as-code' }),
       ),
       lack.element,

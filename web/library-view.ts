@@ -10,6 +10,7 @@ import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeDifferences } from './tile-differences.ts'
+import { setLabel } from './variation-plan.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 24
@@ -100,7 +101,7 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
     grid.querySelector('.empty')?.remove()
     if (tiles.size === 0 && ended) grid.append(nothing(filter))
     count.textContent = describeCount(isLocal() ? tiles.size : total, isLocal() && !ended)
-    distinguish([...tiles.values()])
+    arrange(grid, [...tiles.values()])
   }
   /** Shows a job, once; a new one where it belongs. */
   function show(job: JobRecord, atTop = false): void {
@@ -181,10 +182,26 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   )
 }
 
-/** Says what tells tiles with the same words apart. */
-function distinguish(tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
+/** Says what tells tiles with the same words apart, and which were started as one set. */
+function arrange(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
+  markSets(grid, tiles)
   const differences = describeDifferences(tiles.map(({ job }) => job))
   for (const { job, tile } of tiles) tile.distinguish(differences.get(job.job_id) ?? '')
+}
+
+/** Puts a line above the first of several tiles that were started as one set. */
+function markSets(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
+  for (const line of grid.querySelectorAll('.set-line')) line.remove()
+  const sets = Map.groupBy(tiles, ({ job }) => job.labels[setLabel] ?? '')
+  for (const [id, members] of sets) {
+    for (const { tile } of members) tile.element.classList.toggle('in-set', id !== '' && members.length > 1)
+    if (id === '' || members.length === 1) continue
+    const first = [...grid.querySelectorAll('.tile')].find((tile) =>
+      members.some(({ tile: { element: own } }) => own === tile),
+    )
+    const link = element('a', { href: toHash({ view: 'variations', id }) }, 'Compare')
+    first?.before(element('p', { class: 'set-line' }, `${members.length} variations `, link))
+  }
 }
 
 /** Calls back when the page has come to rest. */

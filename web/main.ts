@@ -14,6 +14,7 @@ import { parseRoute, type Route, takeKey } from './route.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
+import { variationsView } from './variations-view.ts'
 import type { ViewDeps } from './view-deps.ts'
 import { walletBadge } from './wallet-badge.ts'
 import { walletView } from './wallet-view.ts'
@@ -35,6 +36,7 @@ const views: {
   webhooks: (_route, deps) => webhooksView(deps),
   job: ({ id }, deps) => jobPage(deps, id),
   remix: ({ id }, deps) => remixPage(deps, id),
+  variations: ({ id }, deps) => variationsView(deps, id),
   nowhere: nowherePage,
 }
 
@@ -42,6 +44,7 @@ const views: {
 const places: { readonly [View in Route['view']]?: string } = {
   job: 'library',
   uploads: 'library',
+  variations: 'library',
   model: 'models',
   wallet: 'account',
   webhooks: 'account',

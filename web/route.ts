@@ -10,6 +10,7 @@ export type Route =
   | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
   | { readonly view: 'remix'; readonly id: string }
+  | { readonly view: 'variations'; readonly id: string }
   | { readonly view: 'nowhere' }
 
 /** The route of a fragment; one that is not an address of the console is the catalog. */
@@ -19,7 +20,7 @@ export function parseRoute(hash: string): Route {
   const id = decode(rest.join('/'))
   // Some write the address of a model as they would that of the list.
   if ((head === 'model' || head === 'models') && id !== '') return { view: 'model', id }
-  if ((head === 'job' || head === 'remix') && id !== '') return { view: head, id }
+  if ((head === 'job' || head === 'remix' || head === 'variations') && id !== '') return { view: head, id }
   if (isView(head)) return { view: head }
   const unknown = hash.startsWith('#/') && !['', 'model', 'models'].includes(head)
   return { view: unknown ? 'nowhere' : 'models' }
@@ -34,7 +35,8 @@ function isView(head: string): head is (typeof places)[number] {
 /** The fragment of a route. Slashes of a model id are kept, as in the paths of the API. */
 export function toHash(route: Route): string {
   if (route.view === 'model') return `#/model/${encodeURIComponent(route.id).replaceAll('%2F', '/')}`
-  if (route.view === 'job' || route.view === 'remix') return `#/${route.view}/${encodeURIComponent(route.id)}`
+  if (route.view === 'job' || route.view === 'remix' || route.view === 'variations')
+    return `#/${route.view}/${encodeURIComponent(route.id)}`
   return route.view === 'models' ? '#/' : `#/${route.view}`
 }
 

@@ -20,6 +20,7 @@ import { showSamples } from './samples.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
 import { findSimilar, similarModels } from './similar-models.ts'
 import { createStage } from './stage.ts'
+import { canVary, openVariations } from './variations-dialog.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 export function studioView(deps: ViewDeps, id: string): HTMLElement {
@@ -114,9 +115,13 @@ function workbench(deps: ViewDeps, model: ModelDetailRecord, readiness: Readines
     onJob: stage.add,
     findEqual: stage.find,
     onReady: readiness.show,
+    onVary: canVary(schema) ? vary : null,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
   })
 
+  function vary(): void {
+    if (schema && !form.complain()) openVariations(deps, model, schema, form.read(), stage.add)
+  }
   function changed(): void {
     keepDraft(model.id, form.read())
     bar.inputChanged()
