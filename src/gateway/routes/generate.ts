@@ -33,6 +33,7 @@ const errors = [
   'model_not_found',
   'invalid_input',
   'insufficient_credits',
+  'account_frozen',
   'too_many_jobs',
   'model_unavailable',
 ] as const
