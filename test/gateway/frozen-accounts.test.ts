@@ -105,6 +105,12 @@ describe('a frozen account', () => {
     const quoted = await app.send('/v1/quotes', { key: account.key, body: { model, input } })
     expect(quoted.status).toBe(200)
     expect(quoted.headers.get('mediagen-start-refused')).toMatch(/^account_frozen; detail=".*unpaid invoice 17/)
+    const words = 'überfällig: 100 % "\u{1F4B8}"'
+    await app.admin.freezeAccount({ accountId: account.accountId, reason: words })
+    const again = await app.send('/v1/quotes', { key: account.key, body: { model, input } })
+    await app.admin.freezeAccount({ accountId: account.accountId, reason })
+    const [, escaped = ''] = /; detail=%"([ -~]*)"$/.exec(again.headers.get('mediagen-start-refused') ?? '') ?? []
+    expect(decodeURIComponent(escaped)).toContain(words)
   })
 
   test('makes no keys', async () => {
