@@ -7,12 +7,14 @@ import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../core/store.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
 import { guardService, type PipelineDeps } from '../rpc/pipeline.ts'
 import { type AccountLimits, createAccountService } from '../services/account.ts'
+import type { OperatorCatalog } from '../services/admin/admin-models.ts'
 import { createAdminService } from '../services/admin/admin.ts'
 import type { GuardedService } from '../services/calls/service.ts'
 import { createCatalogService } from '../services/catalog.ts'
@@ -25,6 +27,7 @@ import type { WatchBounds } from '../services/watches.ts'
 import { createWebhooksService } from '../services/webhooks.ts'
 import { followsCaller } from './doors/urls.ts'
 import type { Files } from './files.ts'
+import { readAdminSettings } from './operator/operator.ts'
 import { readWebhookHosts } from './webhooks.ts'
 
 /** How many watches and waits there may be. */
@@ -64,6 +67,7 @@ export interface ServiceDeps extends Omit<
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
+  readonly catalog: Catalog & OperatorCatalog
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
 }
@@ -131,6 +135,17 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),
-    guardService(AdminService, createAdminService({ store, clock, folders, catalog, osUser: null }), pipeline),
+    guardService(
+      AdminService,
+      createAdminService({
+        store,
+        clock,
+        folders,
+        settings: readAdminSettings(config),
+        server: { catalog, urls, feed: deps.feed, watches: deps.watches },
+        osUser: null,
+      }),
+      pipeline,
+    ),
   ]
 }

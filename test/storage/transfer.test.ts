@@ -56,6 +56,12 @@ async function fill(store: Store): Promise<{ accountId: string; secret: string }
     },
     1e12,
   )
+  const { accountId: gone } = await store.createAccount('gone', 50)
+  await store.createKey(keyOf(gone, hashKeySecret(createKeySecret())))
+  const past = await startJob(store, gone)
+  await store.requestCancel(gone, past.jobId)
+  const closed = await store.changeAccount(gone, { status: 'closed', statusReason: 'Schluß, 写' })
+  expect(closed).toMatchObject({ outcome: 'done', revokedKeys: 1 })
   return { accountId, secret }
 }
 
@@ -125,11 +131,11 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
       await using from = openSqliteTables(folder.path)
       await using to = await createPostgresTables(url)
       expect(await transfer(from, to)).toMatchObject({
-        accounts: 2,
-        jobs: 5,
+        accounts: 3,
+        jobs: 6,
         forgotten_jobs: 1,
-        job_inputs: 5,
-        api_keys: 1,
+        job_inputs: 6,
+        api_keys: 2,
         webhooks: 1,
       })
     }

@@ -34,9 +34,19 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
       readQuery(request, {})
       const { model, input } = request.body
       const { quote, refusal, modelEnd } = await core.quotes.createQuote({ model, input }, forward(request))
-      if (refusal) reply.header('mediagen-start-refused', `${refusal.code}; detail=${JSON.stringify(refusal.detail)}`)
+      if (refusal) reply.header('mediagen-start-refused', `${refusal.code}; detail=${toHeaderText(refusal.detail)}`)
       addModelEnd(reply, modelEnd)
       return toRecord(QuoteSchema, quote)
     },
   )
+}
+
+/** A String of RFC 9651, or a Display String where the words have more than ASCII: an operator wrote them. */
+function toHeaderText(words: string): string {
+  if (/^[ -~]*$/.test(words)) return JSON.stringify(words)
+  const escaped = [...Buffer.from(words)].map((byte) => {
+    const sign = String.fromCharCode(byte)
+    return /[ -~]/.test(sign) && sign !== '%' && sign !== '"' ? sign : `%${byte.toString(16).padStart(2, '0')}`
+  })
+  return `%"${escaped.join('')}"`
 }
