@@ -1,8 +1,9 @@
 // P400, P401: one trace goes through a gateway, a core, a worker, a provider and a webhook, each in a process of its own; without a
 // collector nothing of OpenTelemetry is loaded.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../../src/config.ts'
 import { createTestAccount, openClient, openCommandLine } from '../../cli/command-line.ts'
 import { serveFake } from '../../engines/remote/fakes/fake.ts'
 import { createFakeFal } from '../../engines/remote/fakes/fal.ts'
@@ -124,4 +125,53 @@ test('one trace goes from a request at a gateway to the webhook, across processe
     found[2]?.some((text) => text.includes('"msg":"run ended"') && text.includes(find('run')?.spanId ?? '?')),
   ).toBe(true)
   expect(found[2]?.some((text) => text.includes('"msg":"webhook attempt"'))).toBe(true)
+})
+
+// Says which modules a process has loaded, when it ends.
+const watch = `import { registerHooks } from 'node:module'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+const loaded = new Set()
+registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) })
+if (isMainThread) process.on('exit', () => writeFileSync(process.env.TEST_LOADED, [...loaded].join('\\n')))`
+
+test('without a collector, or when it is disabled, nothing of the SDK is loaded', async () => {
+  await using line = openCommandLine()
+  const hooks = join(line.folder, 'hooks.mjs')
+  writeFileSync(hooks, watch)
+  const isLoaded = async (env: Record<string, string>): Promise<boolean> => {
+    const list = join(line.folder, 'loaded')
+    const server = await line.serve({ ...env, NODE_OPTIONS: `--import ${hooks}`, TEST_LOADED: list })
+    expect(await server.stop()).toMatchObject({ status: 0 })
+    const loaded = readFileSync(list, 'utf8').split('\n')
+    expect(loaded.some((url) => url.endsWith('/src/app/core.ts'))).toBe(true)
+    return loaded.some((url) => /@opentelemetry\/(?!api\/)/.test(url))
+  }
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+  expect(await isLoaded({ OTEL_SERVICE_NAME: 'x' })).toBe(false)
+  expect(await isLoaded({ ...collector, OTEL_SDK_DISABLED: 'True' })).toBe(false)
+  expect(await isLoaded(collector)).toBe(true)
+})
+
+test('a process whose SDK is not installed serves without traces, and says so', async () => {
+  await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'info', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
+  const hooks = join(line.folder, 'hooks.mjs')
+  const missing = `import { registerHooks } from 'node:module'
+registerHooks({
+  resolve: (name, context, next) => next(name.startsWith('@opentelemetry/sdk') ? '@opentelemetry/none' : name, context),
+})`
+  writeFileSync(hooks, missing)
+  const server = await line.serve({ NODE_OPTIONS: `--import ${hooks}` })
+  const { status, stdout } = await server.stop()
+  expect(status).toBe(0)
+  expect(stdout).toContain('the packages of OpenTelemetry are not installed')
+})
+
+test.each([
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /OTEL_EXPORTER_OTLP_PROTOCOL must be `http\/protobuf`/],
+  [{ OTEL_TRACES_SAMPLER: 'sometimes' }, /OTEL_TRACES_SAMPLER must be one of always_on, /],
+  [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG must be a number, 0 to 1/],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /OTEL_EXPORTER_OTLP_ENDPOINT must be an http: or https: address/],
+])('what is not understood is refused by name: %s', (env, words) => {
+  expect(() => readConfig(env)).toThrow(words)
 })

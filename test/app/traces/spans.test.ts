@@ -122,7 +122,7 @@ describe('the place of a client in a trace', () => {
     const post = (path: string, body: object, more = {}) =>
       fetch(gateway.httpUrl + path, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) })
     await (await post('/v1/quotes', { model: instant, input: { prompt: 'x' } })).text()
-    const params = { name: 'list_models', arguments: {} }
+    const params = { name: 'get_wallet', arguments: {} }
     const accept = { accept: 'application/json, text/event-stream' }
     await (await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, accept)).text()
     await gateway[Symbol.asyncDispose]()
@@ -131,8 +131,8 @@ describe('the place of a client in a trace', () => {
       'gateway: POST /v1/quotes',
       '  core: QuotesService.CreateQuote',
       'gateway: POST /mcp',
-      '  gateway: GET /v1/models',
-      '    core: CatalogService.ListModels',
+      '  gateway: GET /v1/wallet',
+      '    core: WalletService.GetWallet',
     ])
   })
 
