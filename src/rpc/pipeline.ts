@@ -134,6 +134,8 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
       return response
     } catch (thrown) {
       throw guard.fail(call, thrown)
+    } finally {
+      call.span.end()
     }
   }
 }
@@ -192,6 +194,7 @@ function guardStream(
         throw guard.fail(call, thrown)
       } finally {
         followed?.end()
+        call.span.end()
       }
     })()
   }
@@ -223,7 +226,7 @@ interface Call {
 interface CallGuard {
   begin(head: CallHead): Call
   readonly admit: Admit
-  /** Begins the span of a call whose caller is admitted: others leave no traces. */
+  /** Begins the span of a call whose caller is admitted: others leave no traces. Who calls this ends it. */
   open(call: Call): void
   spend(caller: ApiKey | null, bytes: number): ReturnType<Spend>
   /** Logs and counts. */
@@ -293,7 +296,6 @@ function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): 
       if (jobId !== null) call.span.set({ 'mediagen.job.id': jobId })
       if (call.caller && isLogged)
         call.span.run(() => log.info({ ...toLine(call, 'ok', ms), ...(jobId !== null && { job_id: jobId }) }, 'call'))
-      call.span.end()
     },
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
@@ -306,8 +308,9 @@ function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): 
         else if (call.caller) log.info({ ...line, detail: error.message }, 'call refused')
         else logUnauthenticated({ ...line, detail: error.message }, 'call refused')
       })
-      call.span.fail(error.code)
-      call.span.end()
+      // What the caller did wrong is no failure of this server.
+      if (error.code === 'internal' || error.code === 'storage_unavailable') call.span.fail(error.code)
+      else call.span.set({ 'error.type': error.code })
       return toConnectError(error, call.head.requestId)
     },
   }

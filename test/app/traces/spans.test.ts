@@ -199,11 +199,12 @@ test('what fails says why by a code: a refusal, a provider, a run', async () => 
   await app.app[Symbol.asyncDispose]()
   const errors = to.spans.filter(({ error }) => error !== null).map(({ name, error }) => `${name}: ${error}`)
   expect(errors.toSorted()).toEqual([
-    'GenerationService.StartGeneration: insufficient_credits',
     'engine: provider_failed',
     'hold: insufficient_credits',
     'run: provider_failed',
     'upstream run: provider_failed',
   ])
+  const refused = { error: null, facts: { 'error.type': 'insufficient_credits' } }
+  expect(find(to.spans, 'GenerationService.StartGeneration')[1]).toMatchObject(refused)
   expect(JSON.stringify(to.spans)).not.toContain('forbidden')
 })
