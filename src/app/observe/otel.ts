@@ -36,14 +36,14 @@ const kinds = {
 
 const propagator = new W3CTraceContextPropagator()
 
-/** Writes the context of a span; undefined if it has none that is valid. */
+/** Writes the place of a span in its trace. */
 function write(context: Context): TraceContext | null {
   const headers: Record<string, string> = {}
   propagator.inject(context, headers, { set: (carrier, name, value) => void (carrier[name] = value) })
   return readTraceHeaders(headers)
 }
 
-/** A context with the span as the parent of others; that of no span if it is malformed. */
+/** Reads a place in a trace; one that is malformed is none. */
 function read(context: TraceContext | null): Context {
   return propagator.extract(ROOT_CONTEXT, toTraceHeaders(context), {
     get: (carrier, name) => carrier[name],
@@ -98,7 +98,9 @@ export function startOtel(config: Config, url: string, onTrouble: TraceTrouble):
       )
       const context = trace.setSpan(above, span)
       return {
-        context: write(context),
+        get context() {
+          return write(context)
+        },
         set: (more) => void span.setAttributes(more),
         fail(code) {
           span.setAttribute('error.type', code).setStatus({ code: SpanStatusCode.ERROR, message: code })

@@ -1,8 +1,9 @@
-// P400, P401: one trace goes through a gateway, a core, a worker, a provider and a webhook, each in a process of its own; without a
+// P400, P403: one trace goes through a gateway, a core, a worker, a provider and a webhook, each in a process of its own; without a
 // collector nothing of OpenTelemetry is loaded.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import manifest from '../../../package.json' with { type: 'json' }
 import { readConfig } from '../../../src/config.ts'
 import { createTestAccount, openClient, openCommandLine } from '../../cli/command-line.ts'
 import { serveFake } from '../../engines/remote/fakes/fake.ts'
@@ -174,4 +175,15 @@ test.each([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /OTEL_EXPORTER_OTLP_ENDPOINT must be an http: or https: address/],
 ])('what is not understood is refused by name: %s', (env, words) => {
   expect(() => readConfig(env)).toThrow(words)
+})
+
+test('the packages that docs/run-on-a-server.md names are those that are tested', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/run-on-a-server.md'), 'utf8')
+  const named = [...page.matchAll(/(@opentelemetry\/[\w-]+)@([\d.]+)/g)].map(([, name, version]) => [name, version])
+  const { '@opentelemetry/api': _, ...needed } = Object.fromEntries(
+    Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
+      name.startsWith('@opentelemetry/'),
+    ),
+  )
+  expect(Object.fromEntries(named)).toEqual(needed)
 })

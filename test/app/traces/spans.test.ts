@@ -1,4 +1,4 @@
-// P400, P402, P403: what is part of which trace: retries have one of their own, with a link; a client's place in a trace is kept at
+// P400, P401, P402, P403: what is part of which trace: retries have one of their own, with a link; a client's place in a trace is kept at
 // every door; what is malformed is ignored.
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
