@@ -10,7 +10,6 @@ import {
   firstPage,
   type OpenTestStore,
   startJob,
-  startOf,
   sweepOf,
   testAsset,
   testError,
@@ -57,21 +56,6 @@ export const list = (store: Store, filter: Partial<DeliveryFilter> = {}) =>
   store.listDeliveries({ accountId: null, webhookId: null, jobId: null, status: null, ...firstPage, ...filter })
 
 export function webhookTests(openStore: OpenTestStore): void {
-  test('where a start is in a trace goes with its job to the worker and to the sender, and a repeated start changes nothing', async () => {
-    await using store = await openStore()
-    const { accountId } = await store.createAccount('a', 100)
-    await makeWebhook(store, accountId)
-    const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 vendor=x`
-    await store.startGeneration(startOf(accountId, { idempotencyKey: 'k', trace }))
-    await store.startGeneration(startOf(accountId, { idempotencyKey: 'k', trace: 'another' }))
-    const claimed = await claimOne(store)
-    expect(claimed).toMatchObject({ trace })
-    await store.finishJob(claimed.job.jobId, claimed.token, { status: 'failed', error: testError })
-    expect(await claimFirst(store)).toMatchObject({ trace })
-    await startJob(store, accountId)
-    expect(await claimOne(store)).toMatchObject({ trace: null })
-  })
-
   test('endpoints are made up to a limit, read by their account only, listed and deleted', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
