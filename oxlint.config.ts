@@ -76,10 +76,13 @@ export const parts: Readonly<Record<string, Part>> = {
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', 'core', 'package.json'] },
-  'config.ts': { imports: [engine, 'core', 'files', 'guards', 'outgoing', 'limits.ts', 'setting.ts'] },
+  'config.ts': {
+    imports: [engine, 'core', 'files', 'guards', 'outgoing', 'limits.ts', 'setting.ts', 'trace-settings.ts'],
+  },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
+  'trace-settings.ts': { imports: ['setting.ts'] },
   'node-internals.ts': { imports: [] },
 }
 

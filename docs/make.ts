@@ -11,6 +11,7 @@ import { addRoutes, type RouteDeps } from '../src/gateway/server.ts'
 import { limitGroups } from '../src/limits.ts'
 import { createProgram } from '../src/main.ts'
 import { addOpenaiRoutes } from '../src/openai/routes.ts'
+import { traceSettings } from '../src/trace-settings.ts'
 import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
@@ -26,7 +27,7 @@ const settingsHead = `# Settings
 
 A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
 
-\`npm run docs\` makes this page from \`src/config.ts\`.
+\`npm run docs\` makes this page from \`src/config.ts\` and \`src/trace-settings.ts\`.
 
 `
 
@@ -93,7 +94,7 @@ export function describeLimits(): string {
 
 /** docs/settings.md. */
 export function describeSettings(): string {
-  const rows = Object.values(generalSettings).map(({ env, fallback, help }) => [
+  const rows = Object.values({ ...generalSettings, ...traceSettings }).map(({ env, fallback, help }) => [
     code(env),
     fallback && code(fallback),
     help,

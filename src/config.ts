@@ -12,6 +12,7 @@ import { limits } from './limits.ts'
 import { parseAllowedHosts } from './outgoing/hosts.ts'
 import { parseAllowedPorts } from './outgoing/ports.ts'
 import { integer, text } from './setting.ts'
+import { traceSettings } from './trace-settings.ts'
 
 /** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */
 export const generalSettings = {
@@ -255,7 +256,7 @@ export const generalSettings = {
 } as const
 
 /** Every setting of mediagen. */
-export const settings = { ...generalSettings, ...limits } as const
+export const settings = { ...generalSettings, ...traceSettings, ...limits } as const
 
 /** The role of a process. */
 export type Role = 'api' | 'worker'

@@ -8,7 +8,7 @@ const all = Object.values(settings)
 test('no setting is read anywhere else, and none is read under two names', () => {
   const names = all.map(({ env }) => env)
   expect(new Set(names).size).toBe(names.length)
-  for (const name of names) expect(name).toMatch(/^(MEDIAGEN_[A-Z_]+|FFMPEG_PATH|AWS_[A-Z0-9_]+)$/)
+  for (const name of names) expect(name).toMatch(/^(MEDIAGEN_[A-Z_]+|FFMPEG_PATH|AWS_[A-Z0-9_]+|OTEL_[A-Z_]+)$/)
 })
 
 test('without any environment the settings are the defaults', () => {

@@ -1,5 +1,7 @@
 // What deploy/ says about the program is what the program is: settings, ports, paths, commands, metrics and how it ends.
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempDisposableSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { loadAll, YAML11_SCHEMA } from 'js-yaml'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -184,18 +186,53 @@ describe('a server', () => {
     for (const { port, targetPort } of find('Service', 'mediagen-api').spec.ports) expect(port).toBe(ports[targetPort])
   })
 
-  test.each(['prometheus/alerts.yaml', 'prometheus/alerts.test.yaml', 'kubernetes/autoscaling.yaml'])(
-    '%s names only metrics that exist',
-    async (file) => {
-      const metrics = await (await fetch(`${app.app.adminUrl}/metrics`)).text()
-      const families = new Set(
-        [...metrics.matchAll(/^# TYPE (mediagen_\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
-          type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
-        ),
-      )
-      const named = new Set(read(file).match(/\bmediagen_[a-z_]+\b/g))
-      expect(named.size).toBeGreaterThan(1)
-      expect([...named].filter((name) => !families.has(name))).toEqual([])
-    },
-  )
+  test.each([
+    'prometheus/alerts.yaml',
+    'prometheus/alerts.test.yaml',
+    'kubernetes/autoscaling.yaml',
+    'grafana/dashboard.json',
+  ])('%s names only metrics that exist', async (file) => {
+    const metrics = await (await fetch(`${app.app.adminUrl}/metrics`)).text()
+    const families = new Set(
+      [...metrics.matchAll(/^# TYPE ((?:mediagen|process|nodejs)_\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    )
+    const named = new Set(read(file).match(/\b(?:mediagen|process|nodejs)_[a-z0-9_]+\b/g))
+    expect(named.size).toBeGreaterThan(1)
+    expect([...named].filter((name) => !families.has(name))).toEqual([])
+  })
+})
+
+const promtool = (() => {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' })
+    return ''
+  } catch {
+    return ' (no promtool on this machine)'
+  }
+})()
+
+/** Runs promtool; throws with what it says. */
+const check = (...args: string[]): string => execFileSync('promtool', args, { encoding: 'utf8' })
+
+test.skipIf(promtool !== '')(`Prometheus takes the alert rules, and they do what their tests say${promtool}`, () => {
+  expect(check('check', 'rules', join(deploy, 'prometheus/alerts.yaml'))).toContain('SUCCESS')
+  expect(check('test', 'rules', join(deploy, 'prometheus/alerts.test.yaml'))).toContain('SUCCESS')
+})
+
+test.skipIf(promtool !== '')(`Prometheus takes every query of the dashboard and of the autoscaler${promtool}`, () => {
+  const { panels } = JSON.parse(read('grafana/dashboard.json')) as { panels: { targets?: { expr: string }[] }[] }
+  const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+  expect(queries.length).toBeGreaterThan(20)
+  const [trigger] = find('ScaledObject', 'mediagen-worker').spec.triggers
+  const rules = [...queries, trigger.metadata.query].map((query: string, index) => ({
+    record: `query_${index}`,
+    expr: query.replaceAll('$__rate_interval', '5m'),
+  }))
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'mediagen-rules-'))
+  const file = join(folder.path, 'rules.yaml')
+  // JSON is YAML, too.
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }))
+  expect(check('check', 'rules', file)).toContain(`${rules.length} rules found`)
 })

@@ -99,6 +99,7 @@ test.each([
   ['src/config.ts', './storage/sqlite/open.ts', /imports only @mediagen\/engine, core/],
   ['src/limits.ts', './config.ts', /imports only setting\.ts/],
   ['src/media-limits.ts', './limits.ts', /imports only setting\.ts/],
+  ['src/trace-settings.ts', './limits.ts', /imports only setting\.ts/],
   ['src/app/planted.ts', '../cli/serve.ts', /imports only/],
   ['src/app/planted.ts', '@mediagen/builtin/engine.ts', /imports only/],
   ['src/app/builtin.ts', '../../packages/builtin/src/engine.ts', /imports only/],

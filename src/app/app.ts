@@ -8,6 +8,7 @@ import type { Secrets } from '../engines/secrets.ts'
 import type { Threads } from '../storage/sqlite/threads/threads.ts'
 import type { Builtin } from './builtin.ts'
 import type { Addresses } from './doors/doors.ts'
+import type { OpenTraces } from './observe/traces.ts'
 
 /** A server that runs. */
 export interface App extends Addresses, AsyncDisposable {
@@ -23,6 +24,8 @@ export interface Overrides {
   readonly threads?: Threads | undefined
   readonly clock?: Clock
   readonly log?: Logger
+  /** Closed with the server. Default: none with a log of one's own, else those of the settings. */
+  readonly traces?: OpenTraces
   /** The environment's secrets, which the log hides. Default: those of the process. */
   readonly secrets?: Secrets
   /** Engines beside those that ship. */

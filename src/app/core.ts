@@ -28,6 +28,7 @@ import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
+import type { OpenTraces } from './observe/traces.ts'
 import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
@@ -41,11 +42,12 @@ import { startWorker, readSweeping } from './worker.ts'
 /** Starts a core with its doors, and a worker where the roles say so. */
 export async function startCore(
   config: Config,
-  overrides: Overrides & { log: Logger; secrets: Secrets },
+  overrides: Overrides & { log: Logger; traces: OpenTraces; secrets: Secrets },
 ): Promise<App> {
-  const { log, secrets } = overrides
+  const { log, traces, secrets } = overrides
   const { maxQueueMs, maxQueuedWrites, maxQueuedReads } = config
   await using closing = new AsyncDisposableStack()
+  closing.defer(async () => void (await traces.close()))
   const grace = createGrace(config.stopGraceSeconds)
   let stopping = false
   let publicUrl = ''
@@ -60,7 +62,7 @@ export async function startCore(
   const processFolder = workerDirectory.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
-  const engineDeps = { log, secrets, processes, openStore: () => store }
+  const engineDeps = { log, traces, secrets, processes, openStore: () => store }
   const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
   for (const engine of engines) closing.defer(() => engine.close())
   const catalog = await openOperatorCatalog(builtin, config, engines, secrets, overrides.clock)
@@ -100,7 +102,7 @@ export async function startCore(
   closing.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
   showGauges(metrics, store, watches)
-  const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
+  const pipeline = closing.use(startPipeline(config, { store, clock, log, traces, metrics, isAlone }))
   const services = createServices(
     config,
     { store, files, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
@@ -112,6 +114,7 @@ export async function startCore(
   const doors = closing.use(
     await openDoors(config, {
       log,
+      traces,
       logUnauthenticated: pipeline.logUnauthenticated,
       metrics,
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
@@ -144,14 +147,12 @@ export async function startCore(
   closing.defer(() => rootLog.stop())
 
   if (config.roles.has('worker')) {
-    const { refused: folder } = layOut(config.dataDir)
-    const removal = startRefusedRemoval({ folder, store, retainMs, clock }, log)
+    const removal = startRefusedRemoval({ folder: folders.refused, store, retainMs, clock }, log)
     closing.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
-    closing.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
-    closing.use(
-      startWorker(config, { store, files, catalog, engines, workerDirectory, log, metrics, grace, overrides }),
-    )
+    closing.use(startWebhooks(config, { store, urls, clock, log, traces, metrics, grace }))
+    const work = { store, files, catalog, engines, workerDirectory, log, traces, metrics, grace, overrides }
+    closing.use(startWorker(config, work))
   } else {
     // Handles deadlines, lost workers and reviews although no worker runs here.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })

@@ -10,10 +10,16 @@ import { openDoors, logReady } from './doors/doors.ts'
 import { createGrace } from './doors/grace.ts'
 import { showLostLines } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
+import type { OpenTraces } from './observe/traces.ts'
 
 /** Starts a gateway; it connects to the core when the first request comes. */
-export async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {
+export async function startGateway(
+  config: Config,
+  coreUrl: string,
+  { log, traces }: { log: Logger; traces: OpenTraces },
+): Promise<App> {
   await using closing = new AsyncDisposableStack()
+  closing.defer(async () => void (await traces.close()))
   const core = createRemoteCore(coreUrl)
   closing.defer(() => core.close())
   const metrics = createMetrics()
@@ -21,6 +27,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
   const doors = closing.use(
     await openDoors(config, {
       log,
+      traces,
       logUnauthenticated: createUnauthenticatedLog(log, config.maxRefusalLines),
       metrics,
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),

@@ -10,16 +10,17 @@ import type { Model } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
+import { noTraces } from '../core/traces.ts'
 import { guardEngine } from '../engines/guarded.ts'
 import { createSecrets, type Secrets } from '../engines/secrets.ts'
 import { createNamedFiles } from '../files/blobs/named-files.ts'
 import type { Builtin } from './builtin.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { createLogger } from './observe/log.ts'
-import type { OperatorEngineDeps } from './operator/operator-engines.ts'
+import type { RemoteDeps } from './remote.ts'
 
 /** What engines have from the rest of a server. */
-export interface EngineDeps extends OperatorEngineDeps {
+export interface EngineDeps extends RemoteDeps {
   /** Where forked processes have their files, and how they are contained; null if nothing will run. */
   readonly processes: { readonly folder: string; readonly containment: ContainmentFinder } | null
 }
@@ -76,7 +77,8 @@ export async function openIdleEngines(
   config: Config,
 ): Promise<AsyncDisposable & { readonly engines: Engine[] }> {
   const secrets = openSecrets()
-  const deps: EngineDeps = { log: createLogger('silent'), processes: null, secrets, openStore: noStore }
+  const log = createLogger('silent')
+  const deps: EngineDeps = { log, traces: noTraces, processes: null, secrets, openStore: noStore }
   const engines = guardEngines(
     [...createShippedEngines(builtin, config, deps), ...(await loadOperatorEngines(config, deps))],
     secrets,

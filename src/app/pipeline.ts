@@ -16,9 +16,10 @@ export function startPipeline(
     store,
     clock,
     log,
+    traces,
     metrics,
     isAlone: lookAround,
-  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineDeps, 'log' | 'metrics'>,
+  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineDeps, 'log' | 'traces' | 'metrics'>,
 ): PipelineDeps & Disposable {
   let isAlone = lookAround()
   // A process that starts is noticed within a second.
@@ -37,6 +38,7 @@ export function startPipeline(
     keys,
     metrics,
     log,
+    traces,
     logUnauthenticated: createUnauthenticatedLog(log, config.maxRefusalLines),
     maxViolations: config.maxViolations,
     [Symbol.dispose]() {

@@ -63,7 +63,7 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'urls' | 'quotes' | 'log' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone' | 'topUpUrl'
+  'store' | 'urls' | 'quotes' | 'log' | 'traces' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone' | 'topUpUrl'
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
@@ -95,6 +95,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     urls,
     clock,
     log: pipeline.log,
+    traces: pipeline.traces,
     isStopping: deps.isStopping,
     waitMs: config.waitSeconds * 1000,
     maxQueuedJobs,

@@ -6,6 +6,7 @@ import type { App, Overrides } from './app.ts'
 import { startCore } from './core.ts'
 import { openSecrets } from './models.ts'
 import { createLogger } from './observe/log.ts'
+import { closedTraces, findCollector, type OpenTraces, openTraces } from './observe/traces.ts'
 
 /**
  * Starts a server: a core with its doors, or with `coreUrl` a pure gateway in front of a core elsewhere.
@@ -13,16 +14,28 @@ import { createLogger } from './observe/log.ts'
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const { secrets = openSecrets() } = overrides
-  const log = overrides.log ?? createLogger(config.logLevel, null, secrets)
-  if (config.coreUrl === null) return startCore(config, { ...overrides, log, secrets })
+  const { log, traces } = overrides.log
+    ? { log: overrides.log, traces: overrides.traces ?? closedTraces }
+    : await openLog(config, secrets)
+  if (config.coreUrl === null) return startCore(config, { ...overrides, log, traces, secrets })
   const { startGateway } = await import('./gateway.ts')
-  return startGateway(config, config.coreUrl, log)
+  return startGateway(config, config.coreUrl, { log, traces })
 }
 
-/** The log of a server; its first line names unknown settings of the environment. */
-export function openLog(config: Config, secrets: Secrets, environment: NodeJS.ProcessEnv): Logger {
-  const log = createLogger(config.logLevel, null, secrets)
+/** The log of a server, and its traces. The first line of the log names unknown settings of the environment. */
+export async function openLog(
+  config: Config,
+  secrets: Secrets,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<{ log: Logger; traces: OpenTraces }> {
+  let traces = closedTraces
+  const ids = findCollector(config) === null ? undefined : () => traces.ids()
+  const log = createLogger(config.logLevel, null, secrets, ids)
+  traces = await openTraces(config, (reason) => {
+    if (reason === null) log.info('traces are sent again')
+    else log.warn({ reason }, 'traces are lost')
+  })
   const unknown = findUnknownSettings(environment)
   if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
-  return log
+  return { log, traces }
 }

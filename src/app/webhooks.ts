@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Clock } from '../core/clock.ts'
 import type { AssetUrls } from '../core/files/asset.ts'
 import type { Store } from '../core/store.ts'
+import type { Traces } from '../core/traces.ts'
 import { toRecord } from '../gateway/records.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../outgoing/hosts.ts'
 import { createPoster } from '../outgoing/poster.ts'
@@ -26,9 +27,18 @@ export function startWebhooks(
     urls,
     clock,
     log,
+    traces,
     metrics,
     grace,
-  }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics; grace: Grace },
+  }: {
+    store: Store
+    urls: AssetUrls
+    clock: Clock
+    log: Logger
+    traces: Traces
+    metrics: Metrics
+    grace: Grace
+  },
 ): AsyncDisposable {
   const poster = createPoster({
     allowed: readWebhookHosts(config),
@@ -51,6 +61,7 @@ export function startWebhooks(
     clock,
     random: Math.random,
     log,
+    traces,
     onAttempt: metrics.countWebhook,
   })
   return {

@@ -4,6 +4,7 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
+import type { Traces } from '../core/traces.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { SlotBounds } from '../runner/slots/slots.ts'
 import type { WorkerDirectory } from '../runner/worker-directory.ts'
@@ -18,18 +19,20 @@ export interface WorkerDeps extends MediaDeps {
   readonly engines: readonly Engine[]
   readonly workerDirectory: WorkerDirectory
   readonly log: Logger
+  readonly traces: Traces
   readonly metrics: Metrics
 }
 
 /** What runs jobs. */
 export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
-  const { store, files, catalog, engines, workerDirectory, log, metrics } = deps
+  const { store, files, catalog, engines, workerDirectory, log, traces, metrics } = deps
   const { source: media, close } = createMedia(config, deps)
   const downloader = createOutputDownloader(config, deps.overrides)
   const runner = startRunner({
     store,
     catalog,
     log,
+    traces,
     assets: files.assets,
     engines: new Map(engines.map((engine) => [engine.kind, engine])),
     media,

@@ -69,7 +69,7 @@ export function addDemoCommand(program: Command): void {
         )
       const stopped = stopSignal()
       const secrets = openSecrets()
-      await using app = await startApp(config, { secrets, log: openLog(config, secrets, process.env) })
+      await using app = await startApp(config, { secrets, ...(await openLog(config, secrets, process.env)) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
       const demo = await openDemoAccount(app.httpUrl, config, app.operator)
       const picture = await showPicture(app, config, demo.key)

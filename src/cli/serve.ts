@@ -21,11 +21,15 @@ export function addServeCommand(program: Command): void {
       const { openSecrets } = await import('../app/models.ts')
       const { openLog, startApp } = await import('../app/start.ts')
       const secrets = openSecrets()
-      const log = openLog(config, secrets, process.env)
-      await using app = await startApp(config, { secrets, log, threads })
-      if (json) print(toAddresses(app), true)
-      await stopped
-      log.info('stopping')
+      const { log, traces } = await openLog(config, secrets, process.env)
+      {
+        await using app = await startApp(config, { secrets, log, traces, threads })
+        if (json) print(toAddresses(app), true)
+        await stopped
+        log.info('stopping')
+      }
+      // A collector that does not answer would keep the process for as long as traces are tried to be sent.
+      if (!(await traces.close())) process.exit()
     })
 }
 

@@ -19,6 +19,7 @@ import type { Labels } from './jobs/labels.ts'
 import type { RetentionStore } from './jobs/retention.ts'
 import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
 import type { Page, PageRequest } from './page.ts'
+import type { TraceContext } from './traces.ts'
 
 /** An account with its balance. */
 export interface Account extends Balance, StatusRecord {
@@ -66,6 +67,8 @@ export interface StartCommand {
   /** How many runs may be lost or fail, by the model as it is now. */
   readonly maxAttempts: number
   readonly labels: Labels
+  /** Where the start is in a trace, for who runs the job; null without traces. */
+  readonly trace: TraceContext | null
 }
 
 export type StartOutcome =

@@ -8,6 +8,7 @@ import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import { toTraceHeaders } from '../core/traces.ts'
 
 /** Clients of the services behind REST. */
 export interface CoreClient {
@@ -33,13 +34,14 @@ export function createCoreClient(transport: Transport): CoreClient {
   }
 }
 
-/** Forwards the caller, its address, its website and the request id of a request to a call. */
+/** Forwards the caller, its address, its website, the request id and the span of a request to a call. */
 export function forward(request: FastifyRequest): CallOptions {
   const { authorization, host = '', origin } = request.headers
   const headers: Record<string, string> = {
     'x-request-id': request.id,
     'x-forwarded-for': request.client,
     'x-forwarded-host': host,
+    ...(request.span && toTraceHeaders(request.span.context)),
   }
   if (authorization) headers['authorization'] = authorization
   if (origin) headers['origin'] = origin

@@ -24,6 +24,8 @@ const allowedHeaders = [
     'Mediagen-Priority',
     'Range',
     'Retain-For',
+    'Traceparent',
+    'Tracestate',
     'X-Request-Id',
     // What OpenAI's library sends.
     'X-Stainless-Arch',

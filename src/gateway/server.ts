@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
+import type { Traces } from '../core/traces.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { FindClient } from '../guards/client-address.ts'
 import type { LabelHeader } from '../guards/label-headers.ts'
@@ -22,6 +23,7 @@ import { boundConnections, type ConnectionBounds, type Cut } from './http/connec
 import { findHostProblem } from './http/host.ts'
 import { lateSchemas } from './http/late-schemas.ts'
 import { keepAliveMs, ProtectedResponse } from './http/protection.ts'
+import { traceRequests } from './http/spans.ts'
 import { bodyTooLarge, checkAnnouncedBody, explainRefusals, forgetEmptyBody, notJson } from './input.ts'
 import { watchMethods } from './methods.ts'
 import { collectOperations } from './openapi/route.ts'
@@ -62,6 +64,7 @@ export interface ServerDeps {
   /** Finds the client behind a connection. */
   readonly findClient: FindClient
   readonly log: Logger
+  readonly traces: Traces
   /** Where refusals of callers without a valid key go. */
   readonly logUnauthenticated: UnauthenticatedLog
   /** Maximum number of values in a body. */
@@ -223,6 +226,7 @@ function createServer(
   })
   addBodyParsers(app, deps.maxValues, keys)
   app.decorateRequest('caller', null)
+  traceRequests(app, deps.traces)
   const refuse = watchMethods(app, longestPath)
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply)
@@ -250,7 +254,8 @@ function createServer(
     if (request.caller && countedHere.has(error.code) && !(thrown instanceof ConnectError))
       error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, deps.maxViolations)
-    note.request(request, error)
+    if (request.span) request.span.run(() => note.request(request, error))
+    else note.request(request, error)
     return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
+import { toTraceHeaders } from '../core/traces.ts'
 import { patienceOf } from '../guards/hang-ups.ts'
 import type { LabelHeader } from '../guards/label-headers.ts'
 import { acceptsBoth, toTakenForm } from './forms.ts'
@@ -90,6 +91,7 @@ function toOwnRoutes(
         ...(headers as Record<string, string>),
         host,
         'x-request-id': request.id,
+        ...(request.span && toTraceHeaders(request.span.context)),
         ...(origin !== undefined && { origin }),
       },
       remoteAddress: request.client,

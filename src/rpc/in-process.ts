@@ -9,6 +9,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport, type UnaryResponse } from '@connectrpc/connect'
+import { readTraceHeaders } from '../core/traces.ts'
 import { readRequestId } from '../guards/request-id.ts'
 import { CallContext } from '../services/calls/call-context.ts'
 import type { CallHead, GuardedService, SingleCall, StreamCall } from '../services/calls/service.ts'
@@ -130,5 +131,6 @@ function readHead(sent: HeadersInit = {}): CallHead {
     host: headers['x-forwarded-host'] ?? null,
     origin: headers['origin'] ?? null,
     requestId: readRequestId(headers['x-request-id']),
+    trace: readTraceHeaders(headers),
   }
 }

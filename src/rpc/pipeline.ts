@@ -17,6 +17,7 @@ import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/text/log-text.ts'
+import { noTraces, type Span, type Traces } from '../core/traces.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { UnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { callerKey, callerOf } from '../services/calls/caller.ts'
@@ -49,6 +50,7 @@ export interface PipelineDeps {
   readonly keys: KeyWatch
   readonly metrics: CallMetrics
   readonly log: Logger
+  readonly traces: Traces
   /** Where refusals of callers without a valid key go. */
   readonly logUnauthenticated: UnauthenticatedLog
   /** Maximum number of violations in an answer. */
@@ -73,8 +75,9 @@ export function trustService<Service extends DescService>(
   impl: ServiceImpl<Service>,
 ): GuardedService {
   const guard: CallGuard = {
-    begin: (head) => ({ head, startedAt: 0, caller: null }),
+    begin: (head) => ({ head, startedAt: 0, caller: null, span: noTraces.open('') }),
     async admit() {},
+    open() {},
     async spend() {},
     succeed() {},
     fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
@@ -124,12 +127,15 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
     const call = guard.begin(head)
     try {
       await guard.admit(call, context)
+      guard.open(call)
       const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
-      const response = await run(request, context, head)
+      const response = await call.span.run(() => run(request, context, head))
       guard.succeed(call, findJobId(request, response))
       return response
     } catch (thrown) {
       throw guard.fail(call, thrown)
+    } finally {
+      call.span.end()
     }
   }
 }
@@ -178,6 +184,7 @@ function guardStream(
       let followed: FollowedCall | undefined
       try {
         await guard.admit(call, context)
+        guard.open(call)
         const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
         if (keys && head.authorization !== null) followed = followKey(keys, head.authorization, context)
         yield* run(request, followed?.context ?? context, head)
@@ -187,6 +194,7 @@ function guardStream(
         throw guard.fail(call, thrown)
       } finally {
         followed?.end()
+        call.span.end()
       }
     })()
   }
@@ -212,11 +220,14 @@ interface Call {
   readonly head: CallHead
   readonly startedAt: number
   caller: ApiKey | null
+  span: Span
 }
 
 interface CallGuard {
   begin(head: CallHead): Call
   readonly admit: Admit
+  /** Begins the span of a call whose caller is admitted: others leave no traces. Who calls this ends it. */
+  open(call: Call): void
   spend(caller: ApiKey | null, bytes: number): ReturnType<Spend>
   /** Logs and counts. */
   succeed(call: Call, jobId: string | null): void
@@ -244,7 +255,7 @@ function createKeyGuard(method: DescMethod, deps: PipelineDeps): CallGuard {
 }
 
 function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): CallGuard {
-  const { access, metrics, log, logUnauthenticated, maxViolations } = deps
+  const { access, metrics, log, traces, logUnauthenticated, maxViolations } = deps
   const isLogged = !isBeforeCall(method)
   const rpc = `${method.parent.name}.${method.name}`
   const count = metrics.countCalls(rpc)
@@ -260,26 +271,46 @@ function createCallGuard(method: DescMethod, deps: PipelineDeps, admit: Admit): 
   }
 
   return {
-    begin: (head) => ({ head, startedAt: performance.now(), caller: toKey(head) }),
+    begin: (head) => ({ head, startedAt: performance.now(), caller: toKey(head), span: noTraces.open('') }),
     admit,
+    open(call) {
+      if (!isLogged || call.caller === null) return
+      const { keyId, accountId } = call.caller
+      call.span = traces.open(rpc, {
+        kind: 'server',
+        parent: call.head.trace ?? null,
+        startMs: Date.now() - (performance.now() - call.startedAt),
+        facts: {
+          'mediagen.account.id': accountId,
+          'mediagen.key.id': keyId,
+          'mediagen.request.id': call.head.requestId,
+        },
+      })
+    },
     async spend(caller, bytes) {
       if (caller) await access.spend(caller, bytes)
     },
     succeed(call, jobId) {
       const ms = performance.now() - call.startedAt
       count('ok', ms / 1000)
+      if (jobId !== null) call.span.set({ 'mediagen.job.id': jobId })
       if (call.caller && isLogged)
-        log.info({ ...toLine(call, 'ok', ms), ...(jobId !== null && { job_id: jobId }) }, 'call')
+        call.span.run(() => log.info({ ...toLine(call, 'ok', ms), ...(jobId !== null && { job_id: jobId }) }, 'call'))
     },
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
       const error = boundViolations(toMediagenError(thrown), maxViolations)
       const line = toLine(call, error.code, ms)
       count(error.code, ms / 1000)
-      if (error.code === 'internal' || error.code === 'storage_unavailable')
-        log.error({ ...line, err: error.cause }, 'call failed')
-      else if (call.caller) log.info({ ...line, detail: error.message }, 'call refused')
-      else logUnauthenticated({ ...line, detail: error.message }, 'call refused')
+      call.span.run(() => {
+        if (error.code === 'internal' || error.code === 'storage_unavailable')
+          log.error({ ...line, err: error.cause }, 'call failed')
+        else if (call.caller) log.info({ ...line, detail: error.message }, 'call refused')
+        else logUnauthenticated({ ...line, detail: error.message }, 'call refused')
+      })
+      // What the caller did wrong is no failure of this server.
+      if (error.code === 'internal' || error.code === 'storage_unavailable') call.span.fail(error.code)
+      else call.span.set({ 'error.type': error.code })
       return toConnectError(error, call.head.requestId)
     },
   }

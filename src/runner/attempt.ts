@@ -6,6 +6,7 @@ import type { Model } from '../catalog/model.ts'
 import type { AssetStore } from '../core/files/asset.ts'
 import type { ClaimedJob, Job } from '../core/jobs/job.ts'
 import type { Store } from '../core/store.ts'
+import type { Traces } from '../core/traces.ts'
 import type { MediaSource } from '../files/media/reader.ts'
 import type { Allowance } from './slots/allowance.ts'
 
@@ -24,6 +25,7 @@ export interface RunDeps {
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger
+  readonly traces: Traces
   /** 0 … 1, the jitter of retries. */
   readonly random: () => number
   readonly onRunEnded: (model: string, status: string) => void

@@ -3,13 +3,15 @@ import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import type { Model } from '../catalog/model.ts'
-import type { ClaimedJob } from '../core/jobs/job.ts'
+import { type ClaimedJob, creditsShown } from '../core/jobs/job.ts'
 import type { Heartbeat } from '../core/store.ts'
+import type { Span } from '../core/traces.ts'
 import { type Attempt, continues, type RunDeps, type StopReason, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'
 import { closeOutputFolder, removeOutputs } from './media/outputs.ts'
 import { runToOutcome } from './outcome.ts'
 import { createAllowance } from './slots/allowance.ts'
+import { openRunSpan } from './spans.ts'
 import { unlessAborted } from './waiting.ts'
 
 // A run that goes on has at least this long, so that what another server finished meanwhile is fetched.
@@ -104,9 +106,14 @@ export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run 
     takeHeartbeat: () => ({ jobId: job.jobId, token, progress }),
     isDecided: () => attempt.decided,
   }
-  run.done = perform(attempt, abort).catch((error: unknown) => {
-    deps.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
-  })
+  const span = openRunSpan(claimed, deps.traces)
+  run.done = span.run(() =>
+    perform(attempt, abort, span)
+      .catch((error: unknown) => {
+        deps.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
+      })
+      .finally(() => span.end()),
+  )
   return run
 }
 
@@ -131,7 +138,7 @@ function leftMs({ msSinceSubmission }: ClaimedJob, { timeoutMs }: Model): number
   return msSinceSubmission === null ? timeoutMs : Math.max(leastContinuationMs, timeoutMs - msSinceSubmission)
 }
 
-async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
+async function perform(attempt: Attempt, abort: AbortController, span: Span): Promise<void> {
   const { claimed, time, deps } = attempt
   const { job } = claimed
   time.run()
@@ -147,6 +154,8 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     const status = ended?.status ?? 'lost'
     deps.onRunEnded(job.model, status)
     const error = ended?.error ?? (outcome?.status === 'failed' ? outcome.error : null)
+    span.set({ 'mediagen.status': status, ...(ended && { 'mediagen.credits': creditsShown(ended) }) })
+    if (error) span.fail(error.code)
     const { jobId, model, attempts } = job
     deps.log.info({ job_id: jobId, model, status, attempt: attempts, ...(error && { error }) }, 'run ended')
   } finally {

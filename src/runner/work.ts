@@ -12,6 +12,7 @@ import { priceUsage } from '../catalog/prices/pricing.ts'
 import { shareOf } from '../core/credits/ledger.ts'
 import { type Asset, measureOutputs } from '../core/files/asset.ts'
 import type { JobOutcome } from '../core/jobs/job.ts'
+import { inSpan } from '../core/traces.ts'
 import { type Attempt, continues, toOutputFolder } from './attempt.ts'
 import { saveCheckpoint } from './durable.ts'
 import { createDownloads } from './media/downloads.ts'
@@ -27,7 +28,7 @@ import { untilDecided } from './waiting.ts'
  */
 export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const { model, watched } = attempt
-  const { engines } = attempt.deps
+  const { engines, traces } = attempt.deps
   const engine = engines.get(model.engine.kind)
   if (!engine)
     throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
@@ -35,7 +36,8 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   attempt.engineEnd = running.catch(() => {})
   const result = await untilDecided(running, watched.signal)
   try {
-    const { outputs, refusals } = await storeOutputs(result, attempt)
+    const storing = { facts: { 'mediagen.outputs': result.files.length } }
+    const { outputs, refusals } = await inSpan(traces, 'store outputs', storing, () => storeOutputs(result, attempt))
     watched.signal.throwIfAborted()
     if (refusals.length > 0) return refuse(attempt, outputs, refusals)
     return price(attempt, outputs, result)
@@ -125,7 +127,10 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     },
     download: createDownloads(attempt),
   }
-  return await patiently(attempt, () => engine.run(model.engine, run))
+  const facts = { 'mediagen.engine': engine.kind }
+  return await inSpan(attempt.deps.traces, 'engine', { facts }, () =>
+    patiently(attempt, () => engine.run(model.engine, run)),
+  )
 }
 
 /** What `turn` resolves to; the time limit does not count meanwhile. */
@@ -141,14 +146,17 @@ async function awaitTurn<Result>({ time, watched }: Attempt, turn: Promise<Resul
 function fetchAll(input: JsonObject, attempt: Attempt) {
   const { model, folder, watched, deps, claimed } = attempt
   const references = model.mediaOf(input)
-  attempt.usesFolder ||= references.length > 0
-  return fetchMedia(deps.media, {
+  const fetching = {
     references,
     accountId: claimed.job.accountId,
     folder: join(folder, 'media'),
     maxBytes: deps.maxInputBytes,
     signal: watched.signal,
-  })
+  }
+  if (references.length === 0) return fetchMedia(deps.media, fetching)
+  attempt.usesFolder = true
+  const facts = { 'mediagen.files': references.length }
+  return inSpan(deps.traces, 'fetch media', { facts }, () => fetchMedia(deps.media, fetching))
 }
 
 /**

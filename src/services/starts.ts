@@ -13,6 +13,7 @@ import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import { isDatabaseAway } from '../core/storage-trouble.ts'
 import type { StartCommand, StartOutcome, Store } from '../core/store.ts'
+import { inSpan, type Traces } from '../core/traces.ts'
 import { describeMissing } from '../core/violations.ts'
 import { accountFrozen } from './account.ts'
 import { parseIdempotencyKey } from './calls/idempotency-key.ts'
@@ -33,6 +34,7 @@ export interface StartDeps {
   readonly quotes: QuoteBook
   readonly clock: Clock
   readonly log: Pick<Logger, 'error'>
+  readonly traces: Traces
   readonly maxQueuedJobs: number
   /** The time zone of the windows of limits. */
   readonly timeZone: string
@@ -79,7 +81,7 @@ export interface Starts {
 
 /** Creates the starts. */
 export function createStarts(deps: StartDeps): Starts {
-  const { store, quotes, maxQueuedJobs } = deps
+  const { store, quotes, maxQueuedJobs, traces } = deps
 
   /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
@@ -92,25 +94,31 @@ export function createStarts(deps: StartDeps): Starts {
 
     const retainMs = readRetention(terms, deps.retainMs)
     const model = findReadyModel(deps.catalog, order.model, caller)
-    const { quoteId, credits, completed } = await order.agree(model)
-    const command = {
-      accountId,
-      keyId,
-      keyName,
-      timeZone: deps.timeZone,
-      model: model.id,
-      input,
-      quoteId,
-      idempotencyKey,
-      requestDigest,
-      credits,
-      usagePrice: model.usagePrice(completed),
-      maxQueuedJobs,
-      ...terms,
-      retainMs,
-      maxAttempts: model.maxAttempts,
-    }
-    return readStart(await store.startGeneration(command), command, deps.topUpUrl)
+    const { quoteId, credits, completed } = await inSpan(traces, 'quote', {}, () => order.agree(model))
+    const facts = { 'mediagen.model': model.id, 'mediagen.credits': credits }
+    return inSpan(traces, 'hold', { kind: 'producer', facts }, async (span) => {
+      const command = {
+        accountId,
+        keyId,
+        keyName,
+        timeZone: deps.timeZone,
+        model: model.id,
+        input,
+        quoteId,
+        idempotencyKey,
+        requestDigest,
+        credits,
+        usagePrice: model.usagePrice(completed),
+        maxQueuedJobs,
+        ...terms,
+        retainMs,
+        maxAttempts: model.maxAttempts,
+        trace: span.context,
+      }
+      const started = readStart(await store.startGeneration(command), command, deps.topUpUrl)
+      span.set({ 'mediagen.job.id': started.job.jobId })
+      return started
+    })
   }
 
   /** The job that an earlier request with the same key started. It is the answer even if its quote has expired or its model is gone. */

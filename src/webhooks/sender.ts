@@ -13,6 +13,7 @@ import { everySecond } from '../core/every-second.ts'
 import type { Job } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
+import { type Span, toTraceHeaders, type Traces } from '../core/traces.ts'
 import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'
@@ -50,6 +51,7 @@ export interface WebhookSenderDeps {
   /** 0 … 1 */
   readonly random: () => number
   readonly log: Logger
+  readonly traces: Traces
   readonly onAttempt: (outcome: 'delivered' | 'pending' | 'failed') => void
 }
 
@@ -89,7 +91,9 @@ export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
     const abort = new AbortController()
     // A claim that expired and was taken again is another attempt at the same delivery.
     const name = `${delivery.deliveryId} ${delivery.token}`
-    const done = deliver(delivery, abort.signal, deps)
+    const span = openSpan(delivery, deps.traces)
+    const done = span
+      .run(() => deliver(delivery, span, abort.signal, deps))
       .catch((error: unknown) =>
         log.error({ err: error, delivery_id: delivery.deliveryId }, 'the result of a delivery could not be recorded'),
       )
@@ -121,11 +125,34 @@ export function startWebhookSender(deps: WebhookSenderDeps): WebhookSender {
   }
 }
 
+/** The first attempt is a part of the trace of the start; a later one, perhaps hours later, has its own, with a link. */
+function openSpan({ trace, attempt, deliveryId, webhookId, job }: ClaimedDelivery, traces: Traces): Span {
+  return traces.open('webhook', {
+    kind: 'client',
+    ...(attempt === 1 ? { parent: trace } : { parent: null, link: trace }),
+    facts: {
+      'mediagen.job.id': job.jobId,
+      'mediagen.account.id': job.accountId,
+      'mediagen.webhook.id': webhookId,
+      'mediagen.delivery.id': deliveryId,
+      'mediagen.attempt': attempt,
+    },
+  })
+}
+
 /** Makes one attempt and reports it. */
-async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, deps: WebhookSenderDeps): Promise<void> {
+async function deliver(
+  delivery: ClaimedDelivery,
+  span: Span,
+  signal: AbortSignal,
+  deps: WebhookSenderDeps,
+): Promise<void> {
   const { clock, log, bounds } = deps
   const startedAt = performance.now()
-  const result = await post(delivery, clock.nowMs(), signal, deps)
+  const result = await post(delivery, span, clock.nowMs(), signal, deps)
+  if (result.responseStatus !== null) span.set({ 'http.response.status_code': result.responseStatus })
+  if (result.error !== null) span.fail(String(result.responseStatus ?? 'no_answer'))
+  span.end()
   const { deliveryId, token } = delivery
   let report: DeliveryReport
   if (signal.aborted && result.error !== null) {
@@ -158,6 +185,7 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, deps: Web
 
 async function post(
   { deliveryId, url, secrets, event, job, input, createdAtMs }: ClaimedDelivery,
+  span: Span,
   nowMs: number,
   signal: AbortSignal,
   { poster, renderJob, log }: WebhookSenderDeps,
@@ -167,6 +195,7 @@ async function post(
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'mediagen-webhooks/1',
+      ...toTraceHeaders(span.context),
       ...signWebhook(secrets, deliveryId, nowMs, body),
     }
     return await poster.post({ url, headers, body, signal })

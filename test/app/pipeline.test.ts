@@ -4,6 +4,7 @@ import { startPipeline } from '../../src/app/pipeline.ts'
 import { readConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Store } from '../../src/core/store.ts'
+import { noTraces } from '../../src/core/traces.ts'
 import { keepLog } from '../kept-log.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -18,7 +19,8 @@ test('a look at the data directory that fails, as without file descriptors, stop
   }
   const { log } = keepLog()
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
-  using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, isAlone })
+  const deps = { store: {} as Store, clock: systemClock, log, traces: noTraces, metrics, isAlone }
+  using _pipeline = startPipeline(readConfig({}), deps)
   vi.advanceTimersByTime(2000)
   expect(looks).toBeGreaterThan(2)
 })

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
+import type { Overrides } from '../../src/app/app.ts'
 import type { Provider } from '../../src/engines/remote/provider.ts'
 import { createSecrets } from '../../src/engines/secrets.ts'
 import { keepLog } from '../kept-log.ts'
@@ -40,6 +41,7 @@ export async function startServer(
   specs: Readonly<Record<string, EngineSpec>>,
   more: object = {},
   settings: Record<string, string> = {},
+  overrides: Overrides = {},
 ): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-remote-'))
   copyFileSync(join(import.meta.dirname, './remote/workflow.json'), join(folder, 'workflow.json'))
@@ -52,7 +54,7 @@ export async function startServer(
   const { log, lines } = keepLog()
   const app = await startTestApp(
     { MEDIAGEN_CATALOG: join(folder, 'models.yaml'), ...settings },
-    { secrets: createSecrets(secrets), log },
+    { secrets: createSecrets(secrets), log, ...overrides },
   )
   return {
     app,

@@ -2,6 +2,7 @@
 import type { Transport } from '@connectrpc/connect'
 import { pino } from 'pino'
 import { overloaded } from '../../src/app/doors/overload.ts'
+import { noTraces } from '../../src/core/traces.ts'
 import type { Overload } from '../../src/gateway/overload.ts'
 import { createGateway, listen, type RouteDeps } from '../../src/gateway/server.ts'
 import { roomy } from './bounds.ts'
@@ -33,6 +34,7 @@ export async function startBareGateway(
     downloads: { inAll: 1, perOwner: 1 },
     countCut() {},
     log: pino({ level: 'silent' }),
+    traces: noTraces,
     keys: {
       authenticate: async () => ({
         keyId: 'key_x',

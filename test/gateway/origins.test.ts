@@ -27,7 +27,7 @@ describe('MEDIAGEN_CORS_ORIGINS', () => {
       expect(headers.get('vary')).toBe('Origin')
       expect(headers.get('access-control-allow-methods')).toContain('POST')
       expect(headers.get('access-control-allow-headers')).toMatch(
-        /Authorization.*Idempotency-Key.*Mediagen-Max-Credits.*X-Stainless-Retry-Count/,
+        /Authorization.*Idempotency-Key.*Mediagen-Max-Credits.*Traceparent, Tracestate.*X-Stainless-Retry-Count/,
       )
       expect(headers.get('access-control-allow-credentials')).toBeNull()
     },

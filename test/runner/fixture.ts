@@ -10,6 +10,7 @@ import type { CatalogEntry } from '../../src/catalog/entry.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import type { Job } from '../../src/core/jobs/job.ts'
 import type { StartCommand, Store } from '../../src/core/store.ts'
+import { noTraces } from '../../src/core/traces.ts'
 import { startFeed, type StoreFeed } from '../../src/feed/feed.ts'
 import type { Blobs } from '../../src/files/blobs/blobs.ts'
 import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
@@ -173,6 +174,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     reviewMs: 72 * 3_600_000,
     random: () => 0,
     log: settings.log ?? pino({ level: 'silent' }),
+    traces: noTraces,
     onRunEnded: (_model, status) => ended.push(status),
     onRunningChanged: (jobs) => (current = jobs),
   })

@@ -8,6 +8,7 @@ import { loadCatalog } from '../../src/catalog/load.ts'
 import type { Catalog, Model } from '../../src/catalog/model.ts'
 import type { ApiKey } from '../../src/core/accounts/key.ts'
 import { noLimits } from '../../src/core/accounts/limits.ts'
+import { noTraces } from '../../src/core/traces.ts'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
 import { createStarts } from '../../src/services/starts.ts'
 import { kinds } from '../catalog/kinds.ts'
@@ -39,6 +40,7 @@ async function open(credits: number) {
     quotes,
     clock,
     log: { error: () => {} },
+    traces: noTraces,
     maxQueuedJobs: 1000,
     retainMs: 86_400_000,
     timeZone: 'UTC',

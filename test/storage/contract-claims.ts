@@ -1,10 +1,12 @@
 // The part of the store contract about workers and about how jobs end (P21, P25, P29, P32, P58, P59, P63).
 import { expect, test } from 'vitest'
+import { claimFirst, makeWebhook } from './contract-webhooks.ts'
 import {
   balanceOf,
   claimOne,
   entriesOf,
   startJob,
+  startOf,
   testAsset,
   testError,
   type OpenTestStore,
@@ -12,6 +14,21 @@ import {
 } from './fixture.ts'
 
 export function claimTests(openStore: OpenTestStore): void {
+  test('where a start is in a trace goes with its job to the worker and to the sender, and a repeated start changes nothing', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    await makeWebhook(store, accountId)
+    const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 vendor=x`
+    await store.startGeneration(startOf(accountId, { idempotencyKey: 'k', trace }))
+    await store.startGeneration(startOf(accountId, { idempotencyKey: 'k', trace: 'another' }))
+    const claimed = await claimOne(store)
+    expect(claimed).toMatchObject({ trace })
+    await store.finishJob(claimed.job.jobId, claimed.token, { status: 'failed', error: testError })
+    expect(await claimFirst(store)).toMatchObject({ trace })
+    await startJob(store, accountId)
+    expect(await claimOne(store)).toMatchObject({ trace: null })
+  })
+
   test('the oldest jobs are claimed first, over the models with room', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { MediagenError } from '../../core/errors.ts'
+import type { Traces } from '../../core/traces.ts'
 import type { Health } from '../../gateway/routes/health.ts'
 import { createHealthServer, listen, type ServerDeps } from '../../gateway/server.ts'
 import { createFindClient } from '../../guards/client-address.ts'
@@ -22,6 +23,7 @@ import { followsCaller, toUrl } from './urls.ts'
 /** What the doors need. */
 export interface DoorDeps extends PublicDeps {
   readonly log: Logger
+  readonly traces: Traces
   /** Where refusals of callers without a valid key go. */
   readonly logUnauthenticated: UnauthenticatedLog
   readonly metrics: Metrics
@@ -82,6 +84,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
     connections: toConnectionBounds(config, files, deps.grace),
     findClient: createFindClient(config.trustedProxies),
     log: deps.log,
+    traces: deps.traces,
     logUnauthenticated: deps.logUnauthenticated,
     maxValues: config.maxValues,
     maxViolations: config.maxViolations,

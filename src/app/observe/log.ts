@@ -37,14 +37,21 @@ export function showLostLines(metrics: Pick<Metrics, 'showCounter'>): void {
  * Creates the logger. Writing does not block the event loop.
  * @param to destination instead of standard output
  * @param secrets values that no line has
+ * @param ids makes more fields of a line: the current span
  */
-export function createLogger(level: string, to?: DestinationStream | null, secrets?: Secrets): Logger {
+export function createLogger(
+  level: string,
+  to?: DestinationStream | null,
+  secrets?: Secrets,
+  ids?: () => object,
+): Logger {
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: Object.fromEntries(clientTexts.map((name) => [name, cutField])),
+      ...(ids && { mixin: ids }),
       hooks: { streamWrite: (line) => redactSecrets(secrets ? secrets.hide(line) : line) },
     },
     to ?? openStandardOutput(),

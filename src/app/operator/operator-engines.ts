@@ -1,24 +1,14 @@
 // The engines of the models that operators add: programs, remote servers, and one that makes nothing. A server without such models
 // does not load them.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { createCommandEngine } from '../../engines/command.ts'
 import { createNullEngine } from '../../engines/null.ts'
-import type { Secrets } from '../../engines/secrets.ts'
-import { createRemote, type SharedStore } from '../remote.ts'
-
-/** What they have from the rest of a server. */
-export interface OperatorEngineDeps {
-  readonly log: Logger
-  /** The keys of remote servers. */
-  readonly secrets: Secrets
-  /** The store, once it is open. */
-  readonly openStore: () => SharedStore
-}
+import { createRemote, type RemoteDeps } from '../remote.ts'
 
 /** Creates the engines. */
-export function createOperatorEngines(config: Config, { log, secrets, openStore }: OperatorEngineDeps): Engine[] {
+export function createOperatorEngines(config: Config, deps: RemoteDeps): Engine[] {
+  const { log } = deps
   return [
     createCommandEngine({
       environment: process.env,
@@ -32,6 +22,6 @@ export function createOperatorEngines(config: Config, { log, secrets, openStore 
       onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
     }),
     createNullEngine(),
-    ...createRemote(config, secrets, openStore, log),
+    ...createRemote(config, deps),
   ]
 }

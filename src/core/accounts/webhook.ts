@@ -2,6 +2,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Job, terminalStatuses } from '../jobs/job.ts'
 import type { Page, PageRequest } from '../page.ts'
+import type { TraceContext } from '../traces.ts'
 import type { Actor } from './audit.ts'
 
 /** Number of attempts kept of a delivery, the latest ones. */
@@ -91,6 +92,8 @@ export interface ClaimedDelivery {
   readonly event: WebhookEvent
   /** The job as it was when the event happened. */
   readonly job: Job
+  /** Where the start of the job is in a trace; null without traces. */
+  readonly trace: TraceContext | null
   /** Its input without large values, where the endpoint gets it; else null. */
   readonly input: JsonObject | null
   readonly createdAtMs: number

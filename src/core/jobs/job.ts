@@ -1,6 +1,7 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../files/asset.ts'
+import type { TraceContext } from '../traces.ts'
 import type { Labels } from './labels.ts'
 
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
@@ -128,6 +129,8 @@ export interface UsagePrice {
 
 export interface ClaimedJob {
   readonly job: Job
+  /** Where its start is in a trace; null without traces. */
+  readonly trace: TraceContext | null
   readonly input: JsonObject
   readonly checkpoint: JsonValue
   /** How to treat the previous run: `continue` when its submission to another server is still open. */

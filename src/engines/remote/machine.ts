@@ -44,6 +44,8 @@ export interface MachineDeps extends SubmissionMemory {
   /** 0 … 1 */
   readonly random: () => number
   readonly throttle: Throttle
+  /** Does work at a provider that traces show. */
+  readonly traced: <Result>(name: string, provider: string, work: () => Promise<Result>) => Promise<Result>
   /** The address for reports of the provider about a submission; null if nothing reaches this server. */
   readonly webhookOf: (submission: Omit<FoundSubmission, 'upstreamId'>) => Promise<string | null>
 }
@@ -89,7 +91,7 @@ class RemoteRun {
       }
       const result =
         ref !== null && (state === 'submitted' || state === 'fetching')
-          ? await this.#follow(ref)
+          ? await this.#traced('upstream run', () => this.#follow(ref))
           : state === 'idle'
             ? await this.#submit()
             : await this.#reconcile()
@@ -129,15 +131,17 @@ class RemoteRun {
     const leftMs = Math.max(1000, this.#leftMs())
     let answer: UpstreamRef | UpstreamResult
     try {
-      answer = await backend.submit({
-        ...place,
-        body,
-        key,
-        leftMs: leftMs + this.#marginMs,
-        timeoutMs: blocks ? leftMs : Math.min(submitMs, leftMs),
-        webhook,
-        ...(blocks && { signal: this.#run.signal }),
-      })
+      answer = await this.#traced('upstream submit', async () =>
+        backend.submit({
+          ...place,
+          body,
+          key,
+          leftMs: leftMs + this.#marginMs,
+          timeoutMs: blocks ? leftMs : Math.min(submitMs, leftMs),
+          webhook,
+          ...(blocks && { signal: this.#run.signal }),
+        }),
+      )
     } catch (error) {
       return this.#onFailedSubmission(error)
     }
@@ -321,6 +325,10 @@ class RemoteRun {
   #lost(words: string): EngineError {
     const message = `${this.#note.provider} may have done the work, but ${words}. Nothing was charged.`
     return new EngineError('provider_output_lost', message)
+  }
+
+  #traced<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#deps.traced(name, this.#note.provider, work)
   }
 
   #leave(): Promise<void> {

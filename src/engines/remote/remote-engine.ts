@@ -35,13 +35,15 @@ const defaultTimeoutSeconds = 600
 const lookForMs = 600_000
 
 /** What remote engines need. */
-export interface RemoteEngineDeps extends Omit<MachineDeps, 'pause'> {
+export interface RemoteEngineDeps extends Omit<MachineDeps, 'pause' | 'traced'> {
   readonly secrets: Secrets
   /** Size of the largest answer with files in it. */
   readonly maxAnswerBytes: number
   /** Called with the name of a provider in the catalog, and what it leaves out of a request or why it could not be read. */
   readonly onWarning?: (provider: string, words: string) => void
   readonly pause?: MachineDeps['pause']
+  /** Default: without traces. */
+  readonly traced?: MachineDeps['traced']
   /** Opens a client; a test may pass its own. */
   readonly openClient?: (options: UpstreamClientOptions) => UpstreamClient
 }
@@ -52,6 +54,7 @@ export function createRemoteEngines(deps: RemoteEngineDeps): Engine[] {
   const machine: MachineDeps = {
     ...deps,
     pause: deps.pause ?? ((ms, signal) => sleep(ms, undefined, { signal })),
+    traced: deps.traced ?? ((_name, _provider, work) => work()),
   }
   return [...backends.values()].map((backend) => createEngine(backend, machine, connect))
 }

@@ -10,6 +10,7 @@ import {
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../../core/errors.ts'
+import { readTraceHeaders } from '../../core/traces.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/calls/service.ts'
 import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
@@ -65,7 +66,8 @@ function openCalls(scope: FastifyInstance, services: readonly GuardedService[], 
     // Which HTTP/1.0 may leave out, but Connect needs.
     if (raw.headers.host === undefined) throw new MediagenError('invalid_request', 'The request has no Host header.')
     const { authorization = null, origin = null } = raw.headers
-    const head = { authorization, origin, address: client, requestId: id }
+    const trace = readTraceHeaders(raw.headers)
+    const head = { authorization, origin, address: client, requestId: id, trace }
     const rpc: WebCall = { method, gate: gates.get(method) as Gate, head, isKnown: false }
     // Connect reads the body from here.
     Object.assign(request, { rpc, body: openBody(rpc, bounds, request) })

@@ -3,6 +3,7 @@ import http2, { type IncomingHttpHeaders, type ServerHttp2Stream, type ServerOpt
 import net, { type AddressInfo } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
+import { readTraceHeaders } from '../../core/traces.ts'
 import type { FindClient } from '../../guards/client-address.ts'
 import { createStreamInjector } from '../../node-internals.ts'
 import { type CallDeps, type GrpcRoute, GuardedCall, stopReading } from './guarded-call.ts'
@@ -178,6 +179,7 @@ function readHeaders(
       authorization: headers.authorization ?? null,
       origin: toText(headers.origin),
       requestId: readRequestId(toText(headers['x-request-id'])),
+      trace: readTraceHeaders(headers),
       address: findClient(peer, toText(headers['x-forwarded-for'])),
     },
     encoding: toText(headers['grpc-encoding']) ?? 'identity',

@@ -1,6 +1,7 @@
 // Services in the form that doors serve: behind guards that admit callers, count and log.
 import type { DescMessage, DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { HandlerContext } from '@connectrpc/connect'
+import type { TraceContext } from '../../core/traces.ts'
 
 /** The head of a call, as its door read it. */
 export interface CallHead {
@@ -14,6 +15,8 @@ export interface CallHead {
   readonly origin?: string | null
   /** Request id for the log and the answer. */
   readonly requestId: string
+  /** Where the caller is in a trace; unset or null if it did not say. */
+  readonly trace?: TraceContext | null
   /** The caller, when the gate has already admitted it. */
   readonly admitted?: unknown
 }

@@ -70,6 +70,7 @@ async function findCandidates(
 
 type ClaimRow = JobRow & {
   number: number
+  trace: string | null
   token: number
   checkpoint: string | null
   afterLoss: AfterLoss
@@ -95,7 +96,7 @@ async function claimChosen(
      UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = :worker,
        lease_until = :nowMs::bigint + :leaseMs::bigint, started_at = coalesce(started_at, greatest(:nowMs::bigint, created_at)), sequence = sequence + 1
      WHERE number = ANY(:numbers) AND status = 'queued' AND available_at IS NULL
-     RETURNING ${jobColumns}, number, fair, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
+     RETURNING ${jobColumns}, number, fair, trace, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
        (SELECT input FROM job_inputs WHERE number = jobs.number) AS input,
        CASE after_loss WHEN 'continue' THEN (SELECT min(submitted_at) FROM upstream_runs WHERE job_number = jobs.number) END AS submittedAt
      ), reached AS (SELECT model, max(fair) AS key FROM claimed GROUP BY model), moved AS (
@@ -115,6 +116,7 @@ function toClaimed(row: ClaimRow, nowMs: number): ClaimedJob {
   const { input, checkpoint, usagePrice, afterLoss, token, submittedAt, deadlineAtMs } = row
   return {
     job: toJob(row),
+    trace: row.trace,
     input: JSON.parse(input) as JsonObject,
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
     usagePrice: usagePrice === null ? null : (JSON.parse(usagePrice) as UsagePrice),

@@ -50,7 +50,7 @@ const dueWebhooks = `SELECT d.webhook_id AS webhookId, d.account_id AS accountId
   ) AS d LEFT JOIN webhook_turns AS t ON t.account_id = d.account_id
   WHERE turn <= :perAccount ORDER BY turn, coalesce(t.claimed_at, 0), d.claimed_at, next_due_at LIMIT :limit`
 
-type ClaimRow = Omit<ClaimedDelivery, 'secrets' | 'job' | 'input' | 'proven'> & {
+type ClaimRow = Omit<ClaimedDelivery, 'secrets' | 'job' | 'trace' | 'input' | 'proven'> & {
   secret: Buffer
   previousSecrets: string | null
   number: number
@@ -126,8 +126,8 @@ async function claimOf(
     'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (:accountId, :now) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
     { accountId, now },
   )
-  const jobs = await tx.rows<JobRow & { number: number; input: string | null }>(
-    `SELECT ${jobColumns}, number, (SELECT coalesce(brief, input) FROM job_inputs AS i WHERE i.number = jobs.number) AS input
+  const jobs = await tx.rows<JobRow & { number: number; trace: string | null; input: string | null }>(
+    `SELECT ${jobColumns}, number, trace, (SELECT coalesce(brief, input) FROM job_inputs AS i WHERE i.number = jobs.number) AS input
      FROM jobs WHERE number = ANY(:numbers)`,
     { numbers: rows.map(({ jobNumber }) => jobNumber) },
   )
@@ -139,7 +139,7 @@ async function claimOf(
     const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
     const { dueAt: _, number: __, ...delivery } = row
     const secrets = [secret, ...readPreviousSecrets(previousSecrets, now)]
-    return [{ ...delivery, secrets, proven, input, job: { ...toJob(job), ...then } }]
+    return [{ ...delivery, secrets, proven, input, trace: job.trace, job: { ...toJob(job), ...then } }]
   })
 }
 

@@ -18,6 +18,7 @@ const maxLooked = 1000
 /** A claimed job in the form that crosses threads; input, checkpoint and price are JSON. */
 export interface ClaimedRow {
   readonly job: Job
+  readonly trace: string | null
   readonly input: string
   readonly checkpoint: string | null
   readonly usagePrice: string | null
@@ -52,7 +53,7 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
 }
 
 type ClaimRow = JobRow &
-  Pick<ClaimedRow, 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & {
+  Pick<ClaimedRow, 'trace' | 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & {
     deadlineAtMs: number | null
     input: string | null
   }
@@ -94,7 +95,7 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
-     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
+     WHERE number = ? RETURNING ${jobColumns}, trace, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
        (SELECT input FROM job_inputs WHERE number = jobs.number) AS input`,
   )
 
@@ -103,9 +104,9 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     if (row === undefined || row.input === null) throw new Error(`queued job number ${number} has no row or no input`)
     changed(row.jobId)
     const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-    const { input, checkpoint, afterLoss, usagePrice, token } = row
+    const { trace, input, checkpoint, afterLoss, usagePrice, token } = row
     const msSinceSubmission = afterLoss === 'continue' ? upstreamRuns.msSinceSubmission(number) : null
-    return { job: toJob(row), input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
+    return { job: toJob(row), trace, input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
   }
 
   return (command) => {

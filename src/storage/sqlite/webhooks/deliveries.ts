@@ -86,7 +86,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
   )
   const claim = db.prepare<
     [number, number, string, number],
-    Omit<ClaimedDelivery, 'url' | 'secrets' | 'job' | 'input' | 'proven'> & {
+    Omit<ClaimedDelivery, 'url' | 'secrets' | 'job' | 'trace' | 'input' | 'proven'> & {
       jobNumber: number
       jobThen: string | null
     }
@@ -95,7 +95,9 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
   const findUnderWay = createUnderWay(db)
-  const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
+  const findJob = db.prepare<[number], JobRow & Pick<ClaimedDelivery, 'trace'>>(
+    `SELECT ${jobColumns}, trace FROM jobs WHERE number = ?`,
+  )
   const findInput = db
     .prepare<[number], string>('SELECT coalesce(brief, input) FROM job_inputs WHERE number = ?')
     .pluck()
@@ -114,7 +116,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       const { jobNumber, jobThen, ...delivery } = row
       const input = includeInput === 1 ? (findInput.get(jobNumber) ?? null) : null
       const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
-      return { ...delivery, url, secrets, proven, input, job: { ...toJob(job), ...then } }
+      return { ...delivery, url, secrets, proven, input, trace: job.trace, job: { ...toJob(job), ...then } }
     })
   }
 
