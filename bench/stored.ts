@@ -31,6 +31,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         keyId: 'key_bench',
         keyName: null,
         labels: {},
+        webhookUrl: null,
         timeZone: 'UTC',
         quoteId: `quote_${'0'.repeat(150)}`,
         idempotencyKey: `start-${(started += 1)}`,

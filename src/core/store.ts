@@ -65,6 +65,8 @@ export interface StartCommand {
   /** How many runs may be lost or fail, by the model as it is now. */
   readonly maxAttempts: number
   readonly labels: Labels
+  /** Where its end is sent, besides to the endpoints of the account; null for nowhere. */
+  readonly webhookUrl: string | null
 }
 
 export type StartOutcome =

@@ -35,7 +35,7 @@ function createFixture(code: ErrorCode, status: JobStatus | null, replayed = fal
 
 test.each([JobStatus.CANCELED, JobStatus.RUNNING])('the others are canceled (%i)', async (status) => {
   const { canceled, generations } = createFixture('insufficient_credits', status)
-  await expect(generations.start(['a'], 1)).rejects.toThrow('insufficient_credits')
+  await expect(generations.start(['a'], 2)).rejects.toThrow('insufficient_credits')
   expect(canceled).toEqual(['openai-a-0'])
 })
 
@@ -43,7 +43,7 @@ test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
   'what may be charged in spite of that is answered with (%s)',
   async (status) => {
     const { generations } = createFixture('insufficient_credits', status)
-    const group = await generations.start(['a'], 1)
+    const group = await generations.start(['a'], 2)
     expect(group).toEqual({ base: 'a', maxCredits: 1, count: 1, input: {} })
     const jobs = await generations.awaitEnds(group, new AbortController().signal)
     expect(jobs.map(({ jobId }) => jobId)).toEqual(['openai-a-0'])
@@ -52,13 +52,13 @@ test.each([JobStatus.SUCCEEDED, JobStatus.NEEDS_REVIEW, null])(
 
 test('a job of an earlier request is not canceled when a repetition is refused', async () => {
   const { canceled, generations } = createFixture('rate_limited', JobStatus.CANCELED, true)
-  await expect(generations.start(['a'], 1)).rejects.toThrow('rate_limited')
+  await expect(generations.start(['a'], 2)).rejects.toThrow('rate_limited')
   expect(canceled).toEqual([])
 })
 
 test('a start in doubt is neither refused nor canceled: the wait starts it under the same names', async () => {
   const { canceled, generations } = createFixture('shutting_down', JobStatus.CANCELED)
-  expect(await generations.start(['a'], 1)).toEqual({ base: 'a', maxCredits: 1, count: 2, input: {} })
+  expect(await generations.start(['a'], 2)).toEqual({ base: 'a', maxCredits: 1, count: 2, input: {} })
   expect(canceled).toEqual([])
 })
 

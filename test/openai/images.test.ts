@@ -261,7 +261,7 @@ describe('a repetition is paid once', () => {
   test('by its Idempotency-Key, which starts nothing else', async () => {
     const { account, jobs } = await createClient()
     const ask = (change: object = {}) =>
-      app.send(path, { key: account.key, headers: { 'idempotency-key': 'k 1' }, body: { ...body, ...change } })
+      app.send(path, { key: account.key, headers: { 'idempotency-key': '"k-1"' }, body: { ...body, ...change } })
     const answers = await Promise.all([ask(), ask(), ask()])
     expect(new Set(answers.map(({ headers }) => headers.get('mediagen-job'))).size).toBe(1)
     const refused = await ask({ prompt: 'y' })
@@ -270,6 +270,15 @@ describe('a repetition is paid once', () => {
       body: { status: 422, code: 'idempotency_key_reused', error: { type: 'invalid_request_error' } },
     })
     expect((await jobs()).total).toBe(1)
+    const same = await app.send(path, { key: account.key, headers: { 'idempotency-key': 'k-1' }, body })
+    expect(same.headers.get('mediagen-job')).toBe(answers[0]?.headers.get('mediagen-job'))
+  })
+
+  test('P308 but not by a key that no start may have', async () => {
+    const { account, jobs } = await createClient()
+    const refused = await app.send(path, { key: account.key, headers: { 'idempotency-key': 'k 1' }, body })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_invalid' } })
+    expect((await jobs()).total).toBe(0)
   })
 
   test('a client that hung up gets the same job, once', async () => {

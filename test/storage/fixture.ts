@@ -66,6 +66,7 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     timeZone: 'UTC',
     usagePrice: null,
     labels: {},
+    webhookUrl: null,
     model: 'test/image',
     input: { prompt: 'a lighthouse' },
     quoteId: 'quote_test',

@@ -304,7 +304,10 @@ export const accountSchema = record('Account', 'The account of the calling key.'
 
 export const webhookSchema = record('Webhook', 'An endpoint that is notified when jobs end.', {
   webhook_id: string,
-  url: { ...url, description: 'Where events are sent by POST.' },
+  url: {
+    ...string,
+    description: 'Where events are sent by POST; empty for the endpoint of starts, which name URLs of their own.',
+  },
   description: { ...nullableString, description: 'A note of its owner.' },
   created_at: time,
   disabled_at: {
