@@ -89,6 +89,7 @@ describe('pictures', () => {
     expect([(await jobs()).total, (await wallet()).available]).toEqual([3, 991])
     const refusal = await refusalOf(sdk.images.generate({ model, prompt: 'a fox', n: 4 }))
     expect(refusal).toMatchObject({ status: 402, code: 'price_above_maximum' })
+    expect(refusal.message).toContain('4 of these cost 12 credits, and the request allows at most 9.')
     expect([(await jobs()).total, (await wallet()).available]).toEqual([3, 991])
   })
 
