@@ -348,7 +348,7 @@ describe('videos', () => {
     expect(made.providerMetadata['mediagen']).toMatchObject({ jobId: job.job_id, quoted, charged })
   })
 
-  test('P306 generateVideo waits for a webhook, and asks for the video once', async () => {
+  test('generateVideo waits for a webhook, and asks for the video once', async () => {
     await using proxy = await openForgetfulProxy(app.url, 1)
     const { mediagen, jobs, account } = await open({ baseURL: proxy.url })
     await using receiver = await openReceiver()

@@ -61,7 +61,7 @@ describe('mediagen generate', () => {
     expect((await app.send('/v1/jobs', { key: user.account.key })).body.total).toBe(1)
   })
 
-  test('--webhook-url has the end of the job sent there (P300)', async () => {
+  test('--webhook-url has the end of the job sent there (P303)', async () => {
     await using user = await openUser()
     await using receiver = await openReceiver()
     const url = `${receiver.url}?by=cli`

@@ -59,7 +59,7 @@ describe('labels', () => {
   })
 })
 
-test('the end of a job is sent to its webhookUrl, by a quote and by a run (P300)', async () => {
+test('the end of a job is sent to its webhookUrl, by a quote and by a run (P303)', async () => {
   await using receiver = await openReceiver()
   const made = await open().generate(model, input, { webhookUrl: `${receiver.url}/ü?by=quote` })
   expect(await receiver.next()).toMatchObject({

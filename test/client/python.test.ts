@@ -97,7 +97,7 @@ for bad in ({"bad": "x\\ny"}, {"bad/": "x"}):
   expect(told).toEqual([labels, labels, true, true])
 })
 
-inPython(`the end of a job is sent to its webhook_url, by a quote and by a run (P300)${missing}`, async () => {
+inPython(`the end of a job is sent to its webhook_url, by a quote and by a run (P303)${missing}`, async () => {
   await using receiver = await openReceiver()
   const told = await run(`
 url = ${JSON.stringify(receiver.url)}

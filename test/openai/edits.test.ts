@@ -208,26 +208,6 @@ describe('the pictures of real clients reach the model', () => {
   })
 })
 
-test.each([
-  ['image', 'image_url', 'test/edit/address', {}],
-  ['mask', 'mask_url', 'test/edit/one', { image: true }],
-])(
-  'P307: %s and %s are one field: both are refused by name, and nothing is held',
-  async (sent, named, model, others) => {
-    const { account, jobs, wallet } = await createClient()
-    const picture = `data:image/png;base64,${(await paint('#ff0000')).toString('base64')}`
-    const pictures = { ...('image' in others && { image: picture }), [sent]: picture, [named]: picture }
-    const ask = (body: object) =>
-      app.send('/v1/images/edits', { key: account.key, body: { model, prompt: 'x', max_credits: 9, ...body } })
-    const { status, body } = await ask(pictures)
-    expect([status, body.code]).toEqual([400, 'invalid_request'])
-    expect(body.detail).toContain(`both ${sent} and ${named}, which are the same field of ${model}`)
-    expect(body.errors).toMatchObject([{ pointer: `/${named}` }])
-    expect([(await jobs()).total, (await wallet()).held]).toEqual([0, 0])
-    expect((await ask({ ...pictures, [named]: undefined })).status).toBe(200)
-  },
-)
-
 test('the built-in editor, which has no prompt', async () => {
   await using server = await startTestApp({ MEDIAGEN_OPENAI_EDIT_MODEL: 'builtin/image/art/edit' }, withBuiltin)
   const headers = { 'Mediagen-Max-Credits': '100' }

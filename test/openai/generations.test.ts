@@ -1,4 +1,4 @@
-// The jobs of a request when not all can be started, and when a start is in doubt; what several may cost (P254, P255, P309).
+// The jobs of a request when not all can be started, and when a start is in doubt; what several may cost (P254, P255, P311).
 import { createRouterTransport } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
@@ -56,7 +56,7 @@ test('a job of an earlier request is not canceled when a repetition is refused',
   expect(canceled).toEqual([])
 })
 
-test('P309 several are not priced before they join those of an earlier request, whatever has become of the price', async () => {
+test('P311 several are not priced before they join those of an earlier request, whatever has become of the price', async () => {
   let price = 3n
   const started = new Map<string, bigint>()
   // No service for quotes: nothing else could say a price.

@@ -275,7 +275,7 @@ describe('a repetition is paid once', () => {
     expect(same.headers.get('mediagen-job')).toBe(answers[0]?.headers.get('mediagen-job'))
   })
 
-  test('P308 but not by a key that no start may have', async () => {
+  test('P310 but not by a key that no start may have', async () => {
     const { account, jobs } = await createClient()
     const refused = await app.send(path, { key: account.key, headers: { 'idempotency-key': 'k 1' }, body })
     expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_invalid' } })

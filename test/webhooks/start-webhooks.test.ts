@@ -1,5 +1,5 @@
 // Webhooks of single starts over REST and gRPC: where their ends go, who signs them, and which starts are refused
-// (P300, P301, P302, P303, P304, P305).
+// (P303, P304, P305, P306, P307, P308).
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
