@@ -32,6 +32,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         keyName: null,
         labels: {},
         trace: null,
+        webhookUrl: null,
         timeZone: 'UTC',
         quoteId: `quote_${'0'.repeat(150)}`,
         idempotencyKey: `start-${(started += 1)}`,

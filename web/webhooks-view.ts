@@ -63,7 +63,7 @@ function endpoint(webhook: WebhookRecord, api: Api, signal: AbortSignal): HTMLEl
     'article',
     {},
     element('h2', {}, webhook.description ?? webhook.url),
-    webhook.description ? element('p', { class: 'fine' }, webhook.url) : null,
+    webhook.description && webhook.url ? element('p', { class: 'fine' }, webhook.url) : null,
     disabled === null
       ? null
       : element(

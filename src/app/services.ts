@@ -63,7 +63,17 @@ function readAccountLimits(config: Config): AccountLimits {
 /** What the services need. */
 export interface ServiceDeps extends Omit<
   GenerationDeps,
-  'store' | 'urls' | 'quotes' | 'log' | 'traces' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone' | 'topUpUrl'
+  | 'store'
+  | 'urls'
+  | 'quotes'
+  | 'log'
+  | 'traces'
+  | 'waitMs'
+  | 'maxQueuedJobs'
+  | 'retainMs'
+  | 'timeZone'
+  | 'topUpUrl'
+  | 'webhookTargets'
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
@@ -78,7 +88,10 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
   const { uploads, folders, urls } = deps.files
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes, timeZone, topUpUrl } = config
-  const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
+  const webhookTargets = {
+    isRefusedHost: (host: string) => isRefusedHost(readWebhookHosts(config), host),
+    findRefusedPort: (url: URL) => findRefusedPort(config.allowPorts, url),
+  }
   const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
     maxUploadBytes,
@@ -102,6 +115,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     retainMs,
     timeZone,
     topUpUrl,
+    webhookTargets,
   })
   return [
     guardService(
@@ -127,12 +141,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     ),
     guardService(
       WebhooksService,
-      createWebhooksService({
-        store,
-        isRefusedHost: isHostRefused,
-        findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
-        maxWebhooks: config.webhookEndpoints,
-      }),
+      createWebhooksService({ store, targets: webhookTargets, maxWebhooks: config.webhookEndpoints }),
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),

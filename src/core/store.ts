@@ -69,6 +69,8 @@ export interface StartCommand {
   readonly labels: Labels
   /** Where the start is in a trace, for who runs the job; null without traces. */
   readonly trace: TraceContext | null
+  /** Where its end is sent, besides to the endpoints of the account; null for nowhere. */
+  readonly webhookUrl: string | null
 }
 
 export type StartOutcome =

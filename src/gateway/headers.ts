@@ -1,7 +1,8 @@
-// The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority, Retain-For and Mediagen-Labels.
+// The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority, Retain-For, Mediagen-Labels and Mediagen-Webhook-Url.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
+import { decodeHeader } from '../guards/label-headers.ts'
 import { labelsHeader } from './labels.ts'
 import { toMediagenError } from './problems/problem.ts'
 import { integer, type Parameter, type Query, readParameters, type Values } from './query.ts'
@@ -37,6 +38,16 @@ export const startHeaders = {
     priorityRange.most,
   ),
   'Mediagen-Labels': labelsHeader,
+  'Mediagen-Webhook-Url': {
+    description:
+      'Where the end of the job is sent by POST, besides to the webhook endpoints of the account: an absolute http or https URL without user name, password or fragment, of at most 2048 characters. The key also needs the permission `webhooks`. It is no part of the request that an Idempotency-Key stands for.',
+    schema: { type: 'string', maxLength: 2048, examples: ['https://example.com/hooks?order=42'] },
+    read(sent: string | undefined): string {
+      const url = sent === undefined ? '' : decodeHeader(sent)
+      if (url === null) throw new Error('must be UTF-8')
+      return url
+    },
+  },
 } as const
 
 /** The names as Node writes them. */
@@ -94,18 +105,27 @@ function seconds(
   }
 }
 
-/** Renames the fields of a refusal by the core to the headers they came from. */
-export function nameHeaders(error: unknown): unknown {
+/**
+ * Renames the fields of a refusal by the core to the headers they came from.
+ * @param webhookInHeader whether the URL of the webhook was in its header, and not in the body
+ */
+export function nameHeaders(error: unknown, webhookInHeader: boolean): unknown {
   const { details, code } = toMediagenError(error)
   const { violations = [] } = details
   const [only] = violations
-  if (code !== 'invalid_request' || violations.length !== 1 || only?.pointer !== '/retain_seconds') return error
+  if (code !== 'invalid_request' || violations.length !== 1 || !only) return error
+  const header = only.pointer === '/webhook_url' && !webhookInHeader ? undefined : headerOf[only.pointer]
+  if (header === undefined) return error
   return new MediagenError(
     'invalid_request',
-    `The header Retain-For ${only.detail}.`,
-    {
-      violations: [{ ...only, pointer: 'Retain-For' }],
-    },
+    `The header ${header} ${only.detail}.`,
+    { violations: [{ ...only, pointer: header }] },
     { cause: error },
   )
+}
+
+/** Fields that only the core can check. */
+const headerOf: Readonly<Record<string, string>> = {
+  '/retain_seconds': 'Retain-For',
+  '/webhook_url': 'Mediagen-Webhook-Url',
 }

@@ -138,9 +138,8 @@ export async function begin(
     server: deps.maxCredits,
   })
   const generations = new Generations(core, { ...order, labels }, forwardFor(request, order.asUrls))
-  const maxCredits = await generations.price(ceiling)
   const signal = patienceOf(reply, stopping)
-  const start = { generations, maxCredits, body: order.body }
+  const start = { generations, ceiling, body: order.body }
   const fate: { isFinal: boolean | null } = { isFinal: null }
   const findEnd = (): End => {
     if (reply.raw.writableFinished) return (fate.isFinal ?? reply.statusCode === 200) ? 'answered' : 'unanswered'

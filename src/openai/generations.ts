@@ -28,45 +28,28 @@ interface Started {
 
 /** The jobs of a request, as a client of the services. */
 export class Generations {
-  readonly #core: Pick<CoreClient, 'generation' | 'quotes'>
+  readonly #core: Pick<CoreClient, 'generation'>
   readonly #order: Order
   readonly #options: CallOptions
   /** The end of the model, once a job has started and if it is near. */
   modelEnd: ModelEnd | undefined
 
-  constructor(core: Pick<CoreClient, 'generation' | 'quotes'>, order: Order, options: CallOptions) {
+  constructor(core: Pick<CoreClient, 'generation'>, order: Order, options: CallOptions) {
     this.#core = core
     this.#order = order
     this.#options = options
   }
 
   /**
-   * What each job may cost, so that all of them together are not above the ceiling.
-   * @throws MediagenError `price_above_maximum`
-   */
-  async price(ceiling: number): Promise<number> {
-    const { model, input, count } = this.#order
-    // A run checks the price itself.
-    if (count === 1) return ceiling
-    const quotes = await Promise.all(
-      Array.from({ length: count }, () => this.#core.quotes.createQuote({ model, input }, this.#options)),
-    )
-    const prices = quotes.map(({ quote }) => Number(quote?.credits ?? 0))
-    const required = prices.reduce((sum, credits) => sum + credits, 0)
-    if (required <= ceiling) return Math.max(...prices)
-    throw new MediagenError(
-      'price_above_maximum',
-      `${count} of these cost ${countCredits(required)}, and the request allows at most ${ceiling}. Nothing was held.`,
-      { required },
-    )
-  }
-
-  /**
    * Starts the jobs under the first of these names that no jobs have yet, or under the last.
+   * @param ceiling what all of them may cost together; they have one input, so each costs the same
    * @param input that of the jobs which have the name
+   * @throws MediagenError
    */
-  async start(bases: Iterable<string>, maxCredits: number, input = this.#order.input): Promise<Group> {
+  async start(bases: Iterable<string>, ceiling: number, input = this.#order.input): Promise<Group> {
     const { count } = this.#order
+    // Not the price of now: a repetition finds the jobs of the first request whatever has become of the price.
+    const maxCredits = Math.floor(ceiling / count)
     let group: Group = { base: '', maxCredits, count, input }
     try {
       let first: Started | undefined
@@ -86,7 +69,7 @@ export class Generations {
       return { ...group, count: await this.#startOthers(group, first) }
     } catch (error) {
       // Otherwise they may have been started: the wait starts them under the same names.
-      if (isRefusal(toMediagenError(error))) throw error
+      if (isRefusal(toMediagenError(error))) throw forAll(error, count, ceiling)
     }
     return group
   }
@@ -175,6 +158,19 @@ export function* nameBases(digest: string, period: number, from = 0): Generator<
 /** Whether a job has ended without a charge. */
 function isUncharged(status: JobStatus): boolean {
   return status === JobStatus.CANCELED || status === JobStatus.FAILED || status === JobStatus.EXPIRED
+}
+
+/** The refusal of the price of one job, as that of all. */
+function forAll(error: unknown, count: number, ceiling: number): unknown {
+  const { code, details } = toMediagenError(error)
+  if (count === 1 || code !== 'price_above_maximum') return error
+  const required = (details.required ?? 0) * count
+  return new MediagenError(
+    code,
+    `${count} of these cost ${countCredits(required)}, and the request allows at most ${ceiling}. Nothing was held.`,
+    { required },
+    { cause: error },
+  )
 }
 
 /** Whether it is certain that nothing was started. */

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { FastifyRequest } from 'fastify'
+import { parseIdempotencyKey } from '../core/text/idempotency-key.ts'
 import { toMediagenError } from '../gateway/problems/problem.ts'
 import { type Attempt, type Attempts, type Group, joinableMs } from './attempts.ts'
 import { type Generations, nameBases } from './generations.ts'
@@ -12,8 +13,8 @@ const mostTries = 30
 /** What a request starts, unless it is a repetition. */
 export interface Start {
   readonly generations: Generations
-  /** What each job may cost. */
-  readonly maxCredits: number
+  /** What all jobs may cost together. */
+  readonly ceiling: number
   /** The body as text: the same for equal bodies. */
   readonly body: string
 }
@@ -28,15 +29,17 @@ export type End = 'answered' | 'unanswered' | 'abandoned'
 export async function startOnce(
   request: FastifyRequest,
   attempts: Attempts,
-  { generations, maxCredits, body }: Start,
+  { generations, ceiling, body }: Start,
   nowMs: () => number,
   onEnd: (over: (end: End) => void) => void,
 ): Promise<Group> {
   const { headers: sent, caller } = request
   const keyId = caller?.keyId ?? ''
   const named = sent['idempotency-key']
-  if (typeof named === 'string' && named !== '')
-    return generations.start([digestParts('idempotency-key', keyId, request.url, named)], maxCredits)
+  if (typeof named === 'string' && named !== '') {
+    const key = parseIdempotencyKey(named)
+    return generations.start([digestParts('idempotency-key', keyId, request.url, key)], ceiling)
+  }
   const digest = digestParts(keyId, request.url, body)
   const isRetry = Number(sent['x-stainless-retry-count'] ?? 0) >= 1
   const period = Math.floor(nowMs() / joinableMs)
@@ -44,8 +47,8 @@ export async function startOnce(
   const startNew = async (): Promise<Group> => {
     const mayRead = caller?.permissions.includes('jobs:read') ?? false
     const earlier = isRetry && mayRead ? await findElsewhere(generations, digest, period, nowMs) : null
-    if (earlier !== null) return generations.start([earlier.base], maxCredits, earlier.input)
-    return generations.start(nameBases(digest, period, attempts.takeOrdinal(digest, period)), maxCredits)
+    if (earlier !== null) return generations.start([earlier.base], ceiling, earlier.input)
+    return generations.start(nameBases(digest, period, attempts.takeOrdinal(digest, period)), ceiling)
   }
   const follow = async ({ clients, started }: Attempt): Promise<Group> =>
     (await clients.canceled) ? startNew() : started

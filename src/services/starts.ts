@@ -13,12 +13,13 @@ import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
 import { isDatabaseAway } from '../core/storage-trouble.ts'
 import type { StartCommand, StartOutcome, Store } from '../core/store.ts'
+import { parseIdempotencyKey } from '../core/text/idempotency-key.ts'
 import { inSpan, type Traces } from '../core/traces.ts'
 import { describeMissing } from '../core/violations.ts'
 import { accountFrozen } from './account.ts'
-import { parseIdempotencyKey } from './calls/idempotency-key.ts'
 import { refuse, toCredits } from './calls/request.ts'
 import { budgetExceeded } from './messages/limits.ts'
+import { createWebhookSecret, type WebhookTargets } from './messages/webhook-endpoint.ts'
 import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 import { issueQuote, quoteNotFound } from './quotes.ts'
@@ -29,8 +30,9 @@ const retryShutdownSeconds = 2
 
 /** What starts need. */
 export interface StartDeps {
-  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob'>
+  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob' | 'openStartWebhook'>
   readonly catalog: Catalog
+  readonly webhookTargets: WebhookTargets
   readonly quotes: QuoteBook
   readonly clock: Clock
   readonly log: Pick<Logger, 'error'>
@@ -95,6 +97,8 @@ export function createStarts(deps: StartDeps): Starts {
     const retainMs = readRetention(terms, deps.retainMs)
     const model = findReadyModel(deps.catalog, order.model, caller)
     const { quoteId, credits, completed } = await inSpan(traces, 'quote', {}, () => order.agree(model))
+    // Its messages are signed with the secret of the account for all starts.
+    if (terms.webhookUrl !== null) await store.openStartWebhook(accountId, createWebhookSecret())
     const facts = { 'mediagen.model': model.id, 'mediagen.credits': credits }
     return inSpan(traces, 'hold', { kind: 'producer', facts }, async (span) => {
       const command = {
@@ -148,7 +152,7 @@ export function createStarts(deps: StartDeps): Starts {
       const { model, quoteId } = request
       const sent = readInput(request.input, { model, quote_id: quoteId })
       const { input } = sent
-      const terms = readTerms(request)
+      const terms = readTerms(request, caller, deps.webhookTargets)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       // A large input is hashed once.
       const quotedDigest = digestQuoted(accountId, model, sent)
@@ -168,7 +172,7 @@ export function createStarts(deps: StartDeps): Starts {
       const sent = readInput(request.input, { model })
       const { input } = sent
       const maxCredits = readMaximum(request.maxCredits)
-      const terms = readTerms(request)
+      const terms = readTerms(request, caller, deps.webhookTargets)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       const quotedDigest = digestQuoted(accountId, model, sent)
       // The quote has another id each time. Where its id would be there is nothing, which no request with a quote can have.

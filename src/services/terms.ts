@@ -1,35 +1,42 @@
-// The optional terms of a start: a deadline, a priority, how long its outputs are kept, and its labels.
-import type { Violation } from '../core/errors.ts'
+// The optional terms of a start: a deadline, a priority, how long its outputs are kept, and its labels and its webhook.
+import type { ApiKey } from '../core/accounts/key.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
 import { findLabelFault, type Labels, mostLabels } from '../core/jobs/labels.ts'
 import type { StartCommand } from '../core/store.ts'
 import { toPointerToken } from '../schema/violations.ts'
-import { refuse } from './calls/request.ts'
+import { findHidden, refuse } from './calls/request.ts'
+import { findBadWebhookUrl, type WebhookTargets } from './messages/webhook-endpoint.ts'
 
+const webhookPermission = 'webhooks'
 // In characters; names that are refused may be longer than labels have them.
 const longestShownName = 80
 
+interface SentTerms {
+  readonly expiresInSeconds?: number | undefined
+  readonly priority: number
+  readonly retainSeconds?: number | undefined
+  readonly labels: Labels
+  /** Empty for none. */
+  readonly webhookUrl: string
+}
+
 /** The terms of a start. */
-export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority' | 'labels'> & {
+export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority' | 'labels' | 'webhookUrl'> & {
   /** Null for the server's own retention. */
   readonly retainMs: number | null
 }
 
 /**
  * Reads the terms of a request.
- * @throws MediagenError `invalid_request`
+ * @throws MediagenError `invalid_request`, or `missing_permission` for a webhook of a key that may not say where the server posts
  */
-export function readTerms({
-  expiresInSeconds,
-  priority,
-  retainSeconds,
-  labels,
-}: {
-  expiresInSeconds?: number | undefined
-  priority: number
-  retainSeconds?: number | undefined
-  labels: Labels
-}): Terms {
+export function readTerms(
+  request: SentTerms,
+  { permissions }: Pick<ApiKey, 'permissions'>,
+  targets: WebhookTargets,
+): Terms {
+  const { expiresInSeconds, priority, retainSeconds, labels, webhookUrl } = request
   const violations: Violation[] = []
   if (expiresInSeconds !== undefined && (expiresInSeconds < 1 || expiresInSeconds > longestDeadlineSeconds))
     violations.push({ pointer: '/expires_in_seconds', detail: `must be 1 to ${longestDeadlineSeconds} seconds` })
@@ -37,14 +44,27 @@ export function readTerms({
     violations.push({ pointer: '/priority', detail: `must be ${priorityRange.least} to ${priorityRange.most}` })
   if (retainSeconds !== undefined && retainSeconds < 1)
     violations.push({ pointer: '/retain_seconds', detail: 'must be 1 or more' })
-  violations.push(...findLabelFaults(labels))
+  violations.push(...findLabelFaults(labels), ...findWebhookFaults(webhookUrl, targets))
   refuse(violations)
+  if (webhookUrl !== '' && !permissions.includes(webhookPermission))
+    throw new MediagenError(
+      'missing_permission',
+      `A start with a webhook_url needs a key with the permission ${webhookPermission}.`,
+      { permission: webhookPermission },
+    )
   return {
     expiresInMs: expiresInSeconds === undefined ? null : expiresInSeconds * 1000,
     priority,
     retainMs: retainSeconds === undefined ? null : retainSeconds * 1000,
     labels,
+    webhookUrl: webhookUrl || null,
   }
+}
+
+function findWebhookFaults(url: string, targets: WebhookTargets): Violation[] {
+  if (url === '') return []
+  const detail = findBadWebhookUrl(url, targets)
+  return detail === null ? findHidden({ webhook_url: url }) : [{ pointer: '/webhook_url', detail }]
 }
 
 /** What is wrong with labels; each violation names its label. */
@@ -75,7 +95,7 @@ export function readRetention({ retainMs }: Terms, longestMs: number): number {
 
 /**
  * Parts of the digest of a request: terms that change the outcome must be equal when the request is repeated. Empty for the defaults.
- * Labels change nothing about the job, and a proxy may add them to a repeated request.
+ * Labels and the webhook change nothing about the job, and a client may make them anew for a repeated request.
  */
 export function toTermParts({ expiresInMs, priority, retainMs }: Terms): string[] {
   return [

@@ -9,17 +9,21 @@ import { MediagenError, type Violation } from '../core/errors.ts'
 import { callerOf } from './calls/caller.ts'
 import { findEmpty, findHidden, findLong, readPage, refuse } from './calls/request.ts'
 import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
-import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './messages/webhook-endpoint.ts'
+import {
+  createWebhookSecret,
+  findBadWebhookUrl,
+  toSecretText,
+  type WebhookTargets,
+} from './messages/webhook-endpoint.ts'
 
 const longestDescription = 200
+// Stands for the id of the endpoint of starts, whose owner may want its secret before there is a first start.
+const startsId = 'starts'
 
 /** What the service needs. */
 export interface WebhooksDeps {
   readonly store: WebhookStore
-  /** Whether the host of a URL is a forbidden address or a name of this machine; other names are checked when they are resolved. */
-  readonly isRefusedHost: (host: string) => boolean
-  /** Why the port of a URL is forbidden, as a clause; null if it is allowed. */
-  readonly findRefusedPort: (url: URL) => string | null
+  readonly targets: WebhookTargets
   /** Endpoints that an account may have. */
   readonly maxWebhooks: number
 }
@@ -29,14 +33,16 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
   const { store, maxWebhooks } = deps
 
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
-    const webhook = await store.getWebhook(accountId, webhookId)
+    const webhook = await (webhookId === startsId
+      ? store.findStartWebhook(accountId)
+      : store.getWebhook(accountId, webhookId))
     if (!webhook) throw webhookNotFound(webhookId)
     return webhook
   }
 
   return {
     async createWebhook(request, context) {
-      refuse(findBadTexts(request, deps))
+      refuse(findBadTexts(request, deps.targets))
       const secret = createWebhookSecret()
       const { accountId } = callerOf(context)
       const { url, description, includeInput } = request
@@ -66,7 +72,10 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
 
     async rotateWebhookSecret(request, context) {
       const secret = createWebhookSecret()
-      const rotated = await store.rotateWebhookSecret(callerOf(context).accountId, request.webhookId, secret)
+      const { accountId } = callerOf(context)
+      const { webhookId } =
+        request.webhookId === startsId ? await store.openStartWebhook(accountId, createWebhookSecret()) : request
+      const rotated = await store.rotateWebhookSecret(accountId, webhookId, secret)
       if (!rotated) throw webhookNotFound(request.webhookId)
       const { webhook, previousUntilMs } = rotated
       return {
@@ -77,8 +86,9 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
     },
 
     async deleteWebhook(request, context) {
-      if (!(await store.deleteWebhook(callerOf(context).accountId, request.webhookId)))
-        throw webhookNotFound(request.webhookId)
+      const { accountId } = callerOf(context)
+      const { webhookId } = request.webhookId === startsId ? await findWebhook(accountId, startsId) : request
+      if (!(await store.deleteWebhook(accountId, webhookId))) throw webhookNotFound(request.webhookId)
       return {}
     },
 
@@ -132,21 +142,17 @@ export function createWebhookAdmin(
   }
 }
 
-function findBadTexts({ url, description }: { url: string; description: string }, deps: WebhooksDeps): Violation[] {
+function findBadTexts(
+  { url, description }: { url: string; description: string },
+  targets: WebhookTargets,
+): Violation[] {
   const violations = [...findEmpty({ url }), ...findHidden({ url, description })]
-  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), deps))
+  const badUrl = url === '' ? null : findBadWebhookUrl(url, targets)
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
   violations.push(...findLong('description', description, longestDescription))
   if (!description.isWellFormed())
     violations.push({ pointer: '/description', detail: 'must be valid Unicode: it holds a lone surrogate' })
   return violations
-}
-
-function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhooksDeps): string | null {
-  if (isRefusedHost(url.hostname))
-    return 'must lead to a public address; this server sends webhooks to no other (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
-  const refusedPort = findRefusedPort(url)
-  return refusedPort && `must have another port: ${refusedPort}`
 }
 
 function readDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | null {

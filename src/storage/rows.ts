@@ -173,7 +173,7 @@ export interface DeliveryRow extends Omit<Delivery, 'attempts'> {
   readonly attempts: string
 }
 
-export const deliveryColumns = `d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event,
+export const deliveryColumns = `d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, coalesce(nullif(w.url, ''), j.webhook_url) AS url, j.job_id AS jobId, d.event,
   d.status, d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs`
 export const deliveryTables =
   'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number'
@@ -185,6 +185,9 @@ export function toDelivery(row: DeliveryRow): Delivery {
 const byStatus = 'd.status = :status'
 /** Tells the planner that the partial index contains all of them. */
 export const notDelivered = "d.status <> 'delivered'"
+
+/** What the endpoint of starts says about itself. */
+export const startWebhookNote = 'The webhook_url of starts.'
 
 /** The conditions of a list of deliveries: whose they are, of which job, in which state. */
 export function whichDeliveries({ accountId, webhookId, jobId, status }: DeliveryFilter) {

@@ -14,13 +14,17 @@ import sharp from 'sharp'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { createMediagen, type MediagenSettings } from '../../packages/ai-sdk/src/provider.ts'
 import { openForgetfulProxy, openProxy } from '../client/spoiled-proxy.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 
 // Warnings are in the results; the AI SDK would write them to the console, too.
 vi.stubGlobal('AI_SDK_LOG_WARNINGS', false)
 afterAll(() => void vi.unstubAllGlobals())
 const app = await startTestApp(
-  { MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/ai-sdk.yaml')}` },
+  {
+    MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/ai-sdk.yaml')}`,
+    MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true',
+  },
   withBuiltin,
 )
 afterAll(() => app[Symbol.asyncDispose]())
@@ -335,14 +339,54 @@ describe('videos', () => {
       resolution: '128x128',
       duration: 1,
       poll: { intervalMs: 50 },
-      webhook: () => Promise.reject(new Error('asked for a webhook')),
     })
     expect(Buffer.from(made.video.uint8Array.subarray(4, 8)).toString()).toBe('ftyp')
-    expect(made.warnings).toEqual([expect.objectContaining({ type: 'unsupported', feature: 'webhook' })])
+    expect(made.warnings).toEqual([])
     const [job, ...others] = await jobs()
     expect(others).toEqual([])
     const { quoted, charged } = job.billing
     expect(made.providerMetadata['mediagen']).toMatchObject({ jobId: job.job_id, quoted, charged })
+  })
+
+  test('generateVideo waits for a webhook, and asks for the video once', async () => {
+    await using proxy = await openForgetfulProxy(app.url, 1)
+    const { mediagen, jobs, account } = await open({ baseURL: proxy.url })
+    await using receiver = await openReceiver()
+    let asked = 0
+    const made = await generateVideo({
+      model: mediagen.video('builtin/video/kenburns/image-to-video'),
+      prompt: { image: await makeNoise(64) },
+      resolution: '128x128',
+      duration: 1,
+      poll: { intervalMs: 3_600_000, timeoutMs: 60_000 },
+      async webhook() {
+        asked += 1
+        const received = receiver.next().then(({ event }) => ({ headers: {}, body: event as JSONValue }))
+        return { url: `${receiver.url}?video=1`, received }
+      },
+    })
+    expect(Buffer.from(made.video.uint8Array.subarray(4, 8)).toString()).toBe('ftyp')
+    expect([made.warnings, asked]).toEqual([[], 1])
+    const [job, ...others] = await jobs()
+    expect(others).toEqual([])
+    expect(receiver.received).toMatchObject([{ path: '/hooks?video=1', event: { data: { job_id: job.job_id } } }])
+    const { body } = await app.send('/v1/webhooks/starts/deliveries', { key: account.key })
+    expect(body.data).toMatchObject([{ job_id: job.job_id, type: 'job.succeeded' }])
+  })
+
+  test('with a webhook need a key that may have one', async () => {
+    const { account } = await open()
+    const key = await app.createKey(account.accountId, ['generate', 'jobs:read', 'models:read'])
+    const { video } = createMediagen({ baseURL: app.url, apiKey: key, maxCredits: 20 })
+    const refusal = await refusalOf(
+      generateVideo({
+        model: video('builtin/video/kenburns/image-to-video'),
+        prompt: { image: await makeNoise(64) },
+        webhook: async () => ({ url: 'https://example.com/', received: new Promise(() => {}) }),
+      }),
+    )
+    expect(refusal).toMatchObject({ statusCode: 403 })
+    expect(refusal.message).toContain('permission webhooks')
   })
 
   test('are pending until their job ends, and an error if it made none', async () => {

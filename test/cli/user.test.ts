@@ -7,10 +7,11 @@ import type { Readable } from 'node:stream'
 import sharp from 'sharp'
 import { afterAll, describe, expect, test } from 'vitest'
 import { openProxy } from '../client/spoiled-proxy.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startTestApp } from '../test-app.ts'
 import { openCommandLine, watchEnd } from './command-line.ts'
 
-const app = await startTestApp()
+const app = await startTestApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
 const config = mkdtempSync(join(tmpdir(), 'mediagen-login-'))
 afterAll(async () => {
   rmSync(config, { recursive: true })
@@ -58,6 +59,21 @@ describe('mediagen generate', () => {
       expect([status, stderr]).toEqual([1, expect.stringMatching(words)])
     }
     expect((await app.send('/v1/jobs', { key: user.account.key })).body.total).toBe(1)
+  })
+
+  test('--webhook-url has the end of the job sent there (P303)', async () => {
+    await using user = await openUser()
+    await using receiver = await openReceiver()
+    const url = `${receiver.url}?by=cli`
+    const { stdout } = await user.line.run(['generate', model, '--prompt', 'x', '--webhook-url', url, '--json'])
+    expect(await receiver.next()).toMatchObject({
+      path: '/hooks?by=cli',
+      event: { data: { job_id: JSON.parse(stdout).job_id } },
+    })
+    const { secret } = await user.line.json(['webhooks', 'rotate-secret', 'starts'])
+    expect(secret).toMatch(/^whsec_/)
+    const wrong = ['generate', model, '--prompt', 'x', '--webhook-url', 'example.com']
+    expect((await user.line.run(wrong)).stderr).toMatch(/Mediagen-Webhook-Url must be an absolute URL/)
   })
 
   test('a key that may not wait for the job learns that it goes on', async () => {

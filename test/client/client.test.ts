@@ -5,10 +5,11 @@ import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@me
 import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { makeTypes } from '../../docs/make-types.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { openCuttingProxy, openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
 
-const app = await startTestApp()
+const app = await startTestApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
 afterAll(() => app[Symbol.asyncDispose]())
 const model = 'test/instant/text-to-image'
 const input = { prompt: 'x' }
@@ -56,6 +57,19 @@ describe('labels', () => {
           message: expect.stringContaining('bad'),
         })
   })
+})
+
+test('the end of a job is sent to its webhookUrl, by a quote and by a run (P303)', async () => {
+  await using receiver = await openReceiver()
+  const made = await open().generate(model, input, { webhookUrl: `${receiver.url}/ü?by=quote` })
+  expect(await receiver.next()).toMatchObject({
+    path: '/hooks/%C3%BC?by=quote',
+    event: { data: { job_id: made.job_id } },
+  })
+  const run = await open().run(model, input, { maxCredits: 5, webhookUrl: `${receiver.url}?by=run` })
+  expect(await receiver.next()).toMatchObject({ path: '/hooks?by=run', event: { data: { job_id: run.job_id } } })
+  for (const webhookUrl of ['ftp://example.com/', 'https://example.com/\n'])
+    await expect(open().start(model, input, { webhookUrl })).rejects.toMatchObject({ code: 'invalid_request' })
 })
 
 describe('generate', () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { afterAll, describe, expect, test } from 'vitest'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
 
@@ -17,7 +18,7 @@ if (!python)
   console.warn('SKIPPED tests of the Python client: install python3-requests (apt-get install python3-requests).')
 const inPython = test.skipIf(!python)
 
-const app = await startTestApp()
+const app = await startTestApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-python-'))
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
@@ -94,6 +95,21 @@ for bad in ({"bad": "x\\ny"}, {"bad/": "x"}):
     except (ValueError, mediagen.Refused) as error:
         tell("bad" in str(error))`)
   expect(told).toEqual([labels, labels, true, true])
+})
+
+inPython(`the end of a job is sent to its webhook_url, by a quote and by a run (P303)${missing}`, async () => {
+  await using receiver = await openReceiver()
+  const told = await run(`
+url = ${JSON.stringify(receiver.url)}
+tell(client.generate(model, {"prompt": "x"}, webhook_url=url + "?by=quote")["job_id"])
+tell(client.run(model, {"prompt": "x"}, 5, webhook_url=url + "?by=run")["job_id"])
+try:
+    client.generate(model, {"prompt": "x"}, webhook_url="ftp://example.com/")
+except mediagen.Refused as error:
+    tell(error.code)`)
+  const sent = [await receiver.next(), await receiver.next()].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  expect(sent.map(({ path }) => path)).toEqual(['/hooks?by=quote', '/hooks?by=run'])
+  expect(told).toEqual([...sent.map(({ event }) => event.data.job_id), 'invalid_request'])
 })
 
 describe('lost lines', () => {

@@ -1,4 +1,4 @@
-// What a form of pictures may not do to the server (P119, P266).
+// What a form of pictures may not do to the server (P119, P266), and what no request may send twice (P309).
 import { connect } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkDoorModels } from '../../src/app/doors/door-models.ts'
@@ -205,3 +205,23 @@ describe('a server does not start with a setting that names', () => {
     await expect(startEditApp({ MEDIAGEN_OPENAI_EDIT_MODEL: 'dall-e-3' })).rejects.toThrow(/takes no picture/)
   })
 })
+
+test.each([
+  ['image', 'image_url', 'test/edit/address', {}],
+  ['mask', 'mask_url', 'test/edit/one', { image: true }],
+])(
+  'P309: %s and %s are one field: both are refused by name, and nothing is held',
+  async (sent, named, model, others) => {
+    const { key } = await app.createAccount(100)
+    const picture = `data:image/png;base64,${red.toString('base64')}`
+    const pictures = { ...('image' in others && { image: picture }), [sent]: picture, [named]: picture }
+    const ask = (body: object) => app.send(path, { key, body: { model, prompt: 'x', max_credits: 9, ...body } })
+    const { status, body } = await ask(pictures)
+    expect([status, body.code]).toEqual([400, 'invalid_request'])
+    expect(body.detail).toContain(`both ${sent} and ${named}, which are the same field of ${model}`)
+    expect(body.errors).toMatchObject([{ pointer: `/${named}` }])
+    expect((await app.send('/v1/jobs', { key })).body.total).toBe(0)
+    expect((await app.send('/v1/wallet', { key })).body).toEqual({ available: 100, held: 0 })
+    expect((await ask({ ...pictures, [named]: undefined })).status).toBe(200)
+  },
+)

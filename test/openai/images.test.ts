@@ -89,6 +89,7 @@ describe('pictures', () => {
     expect([(await jobs()).total, (await wallet()).available]).toEqual([3, 991])
     const refusal = await refusalOf(sdk.images.generate({ model, prompt: 'a fox', n: 4 }))
     expect(refusal).toMatchObject({ status: 402, code: 'price_above_maximum' })
+    expect(refusal.message).toContain('4 of these cost 12 credits, and the request allows at most 9.')
     expect([(await jobs()).total, (await wallet()).available]).toEqual([3, 991])
   })
 
@@ -261,7 +262,7 @@ describe('a repetition is paid once', () => {
   test('by its Idempotency-Key, which starts nothing else', async () => {
     const { account, jobs } = await createClient()
     const ask = (change: object = {}) =>
-      app.send(path, { key: account.key, headers: { 'idempotency-key': 'k 1' }, body: { ...body, ...change } })
+      app.send(path, { key: account.key, headers: { 'idempotency-key': '"k-1"' }, body: { ...body, ...change } })
     const answers = await Promise.all([ask(), ask(), ask()])
     expect(new Set(answers.map(({ headers }) => headers.get('mediagen-job'))).size).toBe(1)
     const refused = await ask({ prompt: 'y' })
@@ -270,6 +271,15 @@ describe('a repetition is paid once', () => {
       body: { status: 422, code: 'idempotency_key_reused', error: { type: 'invalid_request_error' } },
     })
     expect((await jobs()).total).toBe(1)
+    const same = await app.send(path, { key: account.key, headers: { 'idempotency-key': 'k-1' }, body })
+    expect(same.headers.get('mediagen-job')).toBe(answers[0]?.headers.get('mediagen-job'))
+  })
+
+  test('P310 but not by a key that no start may have', async () => {
+    const { account, jobs } = await createClient()
+    const refused = await app.send(path, { key: account.key, headers: { 'idempotency-key': 'k 1' }, body })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_invalid' } })
+    expect((await jobs()).total).toBe(0)
   })
 
   test('a client that hung up gets the same job, once', async () => {

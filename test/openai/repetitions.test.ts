@@ -41,7 +41,7 @@ function createFixture({ starts, cancels = [] }: { starts?: ErrorCode; cancels?:
   function send() {
     const ends: ((end: End) => void)[] = []
     const generations = new Generations(createCoreClient(transport), order, {})
-    const started = startOnce(request, attempts, { generations, maxCredits: 1, body: '' }, Date.now, (over) =>
+    const started = startOnce(request, attempts, { generations, ceiling: 1, body: '' }, Date.now, (over) =>
       ends.push(over),
     )
     return { started, hangUp: () => ends.forEach((over) => over('abandoned')) }

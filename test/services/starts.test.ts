@@ -46,6 +46,7 @@ async function open(credits: number) {
     timeZone: 'UTC',
     topUpUrl: null,
     isStopping: () => server.isStopping,
+    webhookTargets: { isRefusedHost: () => false, findRefusedPort: () => null },
   })
   const unlimited = { limits: noLimits, makerLimits: noLimits, accountLimits: noLimits }
   const caller = { keyId: 'key_test', accountId, permissions: ['generate'], ...unlimited } as unknown as ApiKey

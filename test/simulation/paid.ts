@@ -291,6 +291,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       usagePrice: null,
       labels: {},
       trace: null,
+      webhookUrl: null,
     })
   }
 

@@ -82,6 +82,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           usagePrice: null,
           labels: {},
           trace: null,
+          webhookUrl: null,
           input: { prompt: 'x' },
           quoteId: 'quote_x',
           idempotencyKey,

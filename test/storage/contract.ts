@@ -14,6 +14,7 @@ import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
 import { sharedTests } from './contract-shared.ts'
+import { startWebhookTests } from './contract-start-webhooks.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { upstreamTests } from './contract-upstream.ts'
@@ -53,6 +54,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('webhooks', () => webhookTests(openStore))
     describe('secrets of webhooks', () => webhookSecretTests(openStore))
     describe('slots of webhooks', () => webhookSlotTests(openStore))
+    describe('webhooks of starts', () => startWebhookTests(openStore))
     describe('providers of media', () => providerTests(openStore))
     describe('administrative acts', () => auditTests(openStore))
     describe('two processes', () => sharedTests(openStore))

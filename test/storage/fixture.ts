@@ -67,6 +67,7 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     usagePrice: null,
     labels: {},
     trace: null,
+    webhookUrl: null,
     model: 'test/image',
     input: { prompt: 'a lighthouse' },
     quoteId: 'quote_test',

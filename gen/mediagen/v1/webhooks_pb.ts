@@ -36,7 +36,7 @@ export type Webhook = Message<"mediagen.v1.Webhook"> & {
   accountId: string;
 
   /**
-   * URL that is POSTed to.
+   * URL that is POSTed to; empty for the endpoint of starts, whose messages go to the `webhook_url` of each start.
    *
    * @generated from field: string url = 3;
    */
@@ -290,7 +290,7 @@ export const CreateWebhookResponseSchema: GenMessage<CreateWebhookResponse> = /*
  */
 export type GetWebhookRequest = Message<"mediagen.v1.GetWebhookRequest"> & {
   /**
-   * Id of an endpoint of the calling key's account.
+   * Id of an endpoint of the calling key's account, or `starts` for that of starts.
    *
    * @generated from field: string webhook_id = 1;
    */
@@ -390,7 +390,7 @@ export const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse> = /*@_
  */
 export type RotateWebhookSecretRequest = Message<"mediagen.v1.RotateWebhookSecretRequest"> & {
   /**
-   * Id of an endpoint of the calling key's account.
+   * Id of an endpoint of the calling key's account, or `starts` for that of starts, which is made if there is none.
    *
    * @generated from field: string webhook_id = 1;
    */
@@ -447,7 +447,7 @@ export const RotateWebhookSecretResponseSchema: GenMessage<RotateWebhookSecretRe
  */
 export type DeleteWebhookRequest = Message<"mediagen.v1.DeleteWebhookRequest"> & {
   /**
-   * Id of an endpoint of the calling key's account.
+   * Id of an endpoint of the calling key's account, or `starts` for that of starts.
    *
    * @generated from field: string webhook_id = 1;
    */
@@ -484,7 +484,7 @@ export const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse> = /*
  */
 export type ListDeliveriesRequest = Message<"mediagen.v1.ListDeliveriesRequest"> & {
   /**
-   * Id of an endpoint of the calling key's account.
+   * Id of an endpoint of the calling key's account, or `starts` for that of starts.
    *
    * @generated from field: string webhook_id = 1;
    */

@@ -16,6 +16,11 @@ export interface ModelCall extends Call {
   readonly abortSignal?: AbortSignal | undefined
 }
 
+/** A call whose end may be sent to a URL. */
+export interface VideoCall extends ModelCall {
+  readonly webhookUrl?: string | undefined
+}
+
 /** An answer of the server, as results of the AI SDK show it. */
 export interface ResponseInfo {
   timestamp: Date
@@ -36,7 +41,7 @@ export interface Jobs {
    * Starts the job of a call, or finds the one that an earlier try has started.
    * @param write writes what the call says into the draft of the input
    */
-  start(modelId: string, call: ModelCall, write: (draft: Draft) => void): Promise<JobAnswer>
+  start(modelId: string, call: VideoCall, write: (draft: Draft) => void): Promise<JobAnswer>
   /** Starts it, waits for its end and downloads its outputs of this modality. */
   make(
     modelId: string,
@@ -87,7 +92,7 @@ export function createJobs(settings: MediagenSettings): Jobs {
   /** Starts, or finds, the job of a call; `finish` is part of what is repeated. */
   async function run<Result>(
     modelId: string,
-    call: ModelCall,
+    call: VideoCall,
     write: (draft: Draft) => void,
     wait: boolean,
     finish: (job: Job) => Result | Promise<Result>,
@@ -95,7 +100,7 @@ export function createJobs(settings: MediagenSettings): Jobs {
     const { maxCredits, input: ordered } = readOrder(settings, call.providerOptions)
     const { client, answered } = open(call, '/v1/run')
     const keys = keysOf(call)
-    const signal = call.abortSignal
+    const { abortSignal: signal, webhookUrl } = call
     const sent = {
       url: `${base}/v1/run`,
       requestBodyValues: { model: modelId, input: ordered, max_credits: maxCredits },
@@ -108,7 +113,7 @@ export function createJobs(settings: MediagenSettings): Jobs {
       sent.requestBodyValues.input = input
       attempt = keys.take(JSON.stringify(sent.requestBodyValues))
       // It is sent once: the AI SDK repeats it, as often as `maxRetries` says.
-      const options = { maxCredits, idempotencyKey: attempt.key, signal, wait, pausesMs: [] }
+      const options = { maxCredits, idempotencyKey: attempt.key, webhookUrl, signal, wait, pausesMs: [] }
       const job = await client.run(modelId, input as Input, options)
       const response = { timestamp: new Date(), modelId, headers: answered }
       return { job, result: await finish(job), warnings: [...draft.warnings], response }

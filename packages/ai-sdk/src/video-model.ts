@@ -11,6 +11,10 @@ export function createVideoModel(modelId: string, jobs: Jobs): VideoModelV4 {
     provider: 'mediagen',
     modelId,
     maxVideosPerCall: 1,
+    async handleWebhookOption({ webhook }) {
+      const { url, received } = await webhook()
+      return { webhookUrl: url, received }
+    },
     async doStart(call) {
       const { job, warnings, response } = await jobs.start(modelId, call, (draft) => {
         const { prompt, n, aspectRatio, resolution, duration, fps, seed, generateAudio } = call

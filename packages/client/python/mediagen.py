@@ -130,6 +130,7 @@ class Client:
         max_credits: Optional[int] = None,
         idempotency_key: Optional[str] = None,
         labels: Optional[Mapping[str, str]] = None,
+        webhook_url: Optional[str] = None,
         on_job: Optional[_OnJob] = None,
         wait: bool = True,
         timeout: Optional[float] = None,
@@ -138,7 +139,7 @@ class Client:
 
         A lost line is no loss: the start is repeated with its idempotency key, and the wait goes on. With a key of your
         own, a later call, even from another process, returns the same job and pays nothing again. The job keeps the
-        `labels` of the first call, such as {"team": "ads"}.
+        `labels` of the first call, such as {"team": "ads"}, and its `webhook_url`, where its end is POSTed.
         Raises TooExpensive, JobFailed, and TimeoutError after `timeout` seconds of waiting.
         """
         key = idempotency_key or _create_idempotency_key()
@@ -149,13 +150,13 @@ class Client:
             words = f"This costs {quote['credits']} {unit}, which is more than the limit of {max_credits}."
             raise TooExpensive("too_expensive", f"{words} Nothing was started.")
         try:
-            job = self._start(model, input, quote, key, labels)
+            job = self._start(model, input, quote, key, labels, webhook_url)
         except Refused as error:
             # Another call with this key may have come first, with a quote of its own.
             first = self._find_started(key) if error.code == "idempotency_key_reused" else None
             if first is None:
                 raise
-            job = self._start(model, input, first, key, labels)
+            job = self._start(model, input, first, key, labels, webhook_url)
         return self._finish(job, on_job, timeout) if wait else job
 
     def run(
@@ -166,6 +167,7 @@ class Client:
         *,
         idempotency_key: Optional[str] = None,
         labels: Optional[Mapping[str, str]] = None,
+        webhook_url: Optional[str] = None,
         on_job: Optional[_OnJob] = None,
         wait: bool = True,
         timeout: Optional[float] = None,
@@ -178,6 +180,8 @@ class Client:
         body: Dict[str, Any] = {"model": model, "input": input, "max_credits": max_credits}
         if labels:
             body["labels"] = dict(labels)
+        if webhook_url:
+            body["webhook_url"] = webhook_url
         job = self._send_start("/v1/run", body, idempotency_key or _create_idempotency_key())
         return self._finish(job, on_job, timeout) if wait else job
 
@@ -194,10 +198,12 @@ class Client:
         quote: Union[Quote, Job],
         key: str,
         labels: Optional[Mapping[str, str]],
+        webhook_url: Optional[str],
     ) -> Job:
         # The server compares the whole request with an earlier one, the quote with it.
         body = {"model": model, "input": input, "quote_id": quote["quote_id"]}
-        return self._send_start("/v1/generate", body, key, _write_labels(labels or {}))
+        webhook = {"Mediagen-Webhook-Url": webhook_url.encode().decode("latin-1")} if webhook_url else {}
+        return self._send_start("/v1/generate", body, key, {**_write_labels(labels or {}), **webhook})
 
     def _send_start(self, path: str, body: Mapping[str, Any], key: str, others: Mapping[str, str] = {}) -> Job:
         headers = {"Idempotency-Key": key, **others}

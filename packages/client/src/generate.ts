@@ -13,6 +13,8 @@ export interface StartOptions extends FollowOptions {
   readonly idempotencyKey?: string | undefined
   /** Labels that the job keeps, such as `{ team: 'ads' }`. A call that resumes does not change those of the job. */
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Where the end of the job is sent by POST. The key needs the permission `webhooks`; its account has one secret for all starts. */
+  readonly webhookUrl?: string | undefined
   /** Pauses between attempts of what is safe to repeat; empty for one attempt. Default: three repetitions in six seconds. */
   readonly pausesMs?: readonly number[] | undefined
 }
@@ -79,8 +81,9 @@ export async function startGeneration(
  * @throws Refused `price_above_maximum` if it costs more, JobFailed if it ended without outputs, besides what following throws
  */
 export async function run(http: Http, model: string, input: Input, options: RunOptions): Promise<Job> {
-  const { idempotencyKey = createIdempotencyKey(), maxCredits, labels, wait = true } = options
-  const body = { model, input, max_credits: maxCredits, ...(labels && { labels }) }
+  const { idempotencyKey = createIdempotencyKey(), maxCredits, labels, webhookUrl, wait = true } = options
+  const terms = { ...(labels && { labels }), ...(webhookUrl && { webhook_url: webhookUrl }) }
+  const body = { model, input, max_credits: maxCredits, ...terms }
   const started = await send(http, '/v1/run', body, { ...options, idempotencyKey })
   return wait ? finish(http, started, options) : started
 }
@@ -102,22 +105,31 @@ async function send(
   }
 }
 
-/** Labels as a header. @throws Refused for what no header can carry */
-function toHeaders({ labels = {} }: StartOptions): Record<string, string> {
+/** Labels and the webhook as headers. @throws Refused for what no header can carry */
+function toHeaders({ labels = {}, webhookUrl }: StartOptions): Record<string, string> {
   const entries = Object.entries(labels)
   const written = entries.map(([name, value]) => {
     // eslint-disable-next-line no-control-regex
-    if (/[\u0000-\u001f\u007f]/.test(name + value)) throw refuseLabel(name)
+    if (/[\u0000-\u001f\u007f]/.test(name + value))
+      throw refuseTerm(`The label ${JSON.stringify(name)} must be one line, without control characters.`)
     return `${name}="${value.replaceAll(/["\\]/g, '\\$&')}"`
   })
-  // Headers of `fetch` are bytes.
-  const bytes = new TextEncoder().encode(written.join(', '))
-  return entries.length === 0 ? {} : { 'mediagen-labels': String.fromCharCode(...bytes) }
+  // eslint-disable-next-line no-control-regex
+  if (webhookUrl && /[\u0000-\u001f\u007f]/.test(webhookUrl))
+    throw refuseTerm('The webhookUrl must be one line, without control characters.')
+  return {
+    ...(entries.length > 0 && { 'mediagen-labels': toHeaderText(written.join(', ')) }),
+    ...(webhookUrl && { 'mediagen-webhook-url': toHeaderText(webhookUrl) }),
+  }
+}
+
+/** Headers of `fetch` are bytes. */
+function toHeaderText(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text))
 }
 
 /** As the server would refuse it. */
-function refuseLabel(name: string): Refused {
-  const detail = `The label ${JSON.stringify(name)} must be one line, without control characters.`
+function refuseTerm(detail: string): Refused {
   const problem = { type: 'about:blank', title: 'Invalid request', status: 400, detail, code: 'invalid_request' }
   return new Refused({ ...problem, retryable: false, request_id: '' })
 }

@@ -948,7 +948,7 @@ export interface LimitedKey {
 export interface Webhook {
   webhook_id: string
   /**
-   * Where events are sent by POST.
+   * Where events are sent by POST; empty for the endpoint of starts, which name URLs of their own.
    */
   url: string
   /**
@@ -985,7 +985,7 @@ export interface WebhookList {
 export interface CreatedWebhook {
   webhook_id: string
   /**
-   * Where events are sent by POST.
+   * Where events are sent by POST; empty for the endpoint of starts, which name URLs of their own.
    */
   url: string
   /**
@@ -1015,7 +1015,7 @@ export interface CreatedWebhook {
 export interface RotatedWebhook {
   webhook_id: string
   /**
-   * Where events are sent by POST.
+   * Where events are sent by POST; empty for the endpoint of starts, which name URLs of their own.
    */
   url: string
   /**
@@ -1070,6 +1070,10 @@ export interface Delivery {
    */
   delivery_id: string
   webhook_id: string
+  /**
+   * Where it is sent.
+   */
+  url: string
   job_id: string
   type: 'job.succeeded' | 'job.failed' | 'job.canceled' | 'job.expired' | 'job.needs_review'
   status: 'pending' | 'delivered' | 'failed'

@@ -20,6 +20,7 @@ interface Options extends InputOptions {
   readonly detach?: boolean
   readonly idempotencyKey?: string
   readonly label?: Readonly<Record<string, string>>
+  readonly webhookUrl?: string
   readonly json?: boolean
 }
 
@@ -38,6 +39,7 @@ export function addGenerateCommands(program: Command): void {
     .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
     .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
     .option('--label <name=value>', 'a label of the job, such as team=ads (repeatable)', addLabel)
+    .option('--webhook-url <url>', 'where the server sends the end of the job by POST')
     .option('--wait', 'wait for the end (the default)')
     .option('--detach', 'print the job and do not wait for it')
     .option(
@@ -66,7 +68,14 @@ async function runGenerate(
   _command: Command,
 ): Promise<Printed | undefined> {
   const { client } = user
-  const { maxCredits, detach = false, idempotencyKey = createIdempotencyKey(), label: labels, output } = options
+  const {
+    maxCredits,
+    detach = false,
+    idempotencyKey = createIdempotencyKey(),
+    label: labels,
+    webhookUrl,
+    output,
+  } = options
   if (!detach) await checkOutput(output)
   const input = await buildInput(model, options, client)
   using interrupts = watchInterrupts()
@@ -80,7 +89,7 @@ async function runGenerate(
   const start = async (): Promise<Job> => {
     // A server that does not answer is not waited for, as nothing can be lost yet.
     const quote = options.idempotencyKey === undefined ? await client.quote(model, input, signal) : undefined
-    return client.start(model, input, { maxCredits, idempotencyKey, quote, labels, signal, onQuote })
+    return client.start(model, input, { maxCredits, idempotencyKey, quote, labels, webhookUrl, signal, onQuote })
   }
   const job = await start().catch((error: unknown) => {
     if (sent && (mayPass(error) || signal.aborted))

@@ -24,6 +24,7 @@ export type WebhookEvent = `job.${(typeof terminalStatuses)[number]}`
 export interface Webhook {
   readonly webhookId: string
   readonly accountId: string
+  /** Empty for the endpoint of starts, whose messages go to the URLs that starts name. */
   readonly url: string
   readonly description: string | null
   /** Whether messages carry the job's input, without large values. */
@@ -227,6 +228,13 @@ export interface WebhookStore {
   /** @param limit maximum number of endpoints of the account */
   createWebhook(draft: WebhookDraft, limit: number): Promise<CreateWebhookOutcome>
   getWebhook(accountId: string, webhookId: string): Promise<Webhook | null>
+  /** The endpoint of starts; null if the account has none yet. */
+  findStartWebhook(accountId: string): Promise<Webhook | null>
+  /**
+   * The endpoint of starts, which is made with this secret if the account has none. It does not count toward the limit of endpoints.
+   * @throws Error if there is no such account
+   */
+  openStartWebhook(accountId: string, secret: Uint8Array): Promise<Webhook>
   /** The newest first; of all accounts when `accountId` is null. */
   listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>
   /** Gives an endpoint another secret; the one before it signs for a while longer. Null if the account has no such endpoint. */

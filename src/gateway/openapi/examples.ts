@@ -224,6 +224,7 @@ const webhook = {
 const delivery = {
   delivery_id: 'dlv_4a7a2b0f6d0e4a0f',
   webhook_id: webhook.webhook_id,
+  url: 'https://example.com/hooks',
   job_id: jobId,
   type: 'job.succeeded',
   status: 'delivered',

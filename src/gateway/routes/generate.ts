@@ -48,6 +48,12 @@ interface StartBody {
   input: JsonObject
 }
 
+/** Terms that may be in a body. */
+interface BodyTerms {
+  labels?: Labels
+  webhook_url?: string
+}
+
 /** What every start says. */
 type Start = Omit<StartGenerationRequest, '$typeName' | 'quoteId'>
 /** Sends a start to the core. */
@@ -91,7 +97,7 @@ export function addGenerateRoutes(
         return core.generation.startGeneration(order, options)
       }),
   )
-  app.post<{ Body: StartBody & { max_credits: number; labels?: Labels } }>(
+  app.post<{ Body: StartBody & { max_credits: number } & BodyTerms }>(
     '/v1/run',
     {
       config: { permission: 'generate' },
@@ -123,25 +129,27 @@ export function addGenerateRoutes(
 
 /** Answers with the job: as it was started, or, if the request waits, when it has ended. */
 async function answerStart(
-  request: FastifyRequest<{ Body: StartBody & { labels?: Labels } }>,
+  request: FastifyRequest<{ Body: StartBody & BodyTerms }>,
   reply: FastifyReply,
   { stopping, labelHeaders }: { stopping: AbortSignal; labelHeaders: readonly LabelHeader[] },
   send: Send,
 ): Promise<unknown> {
   const { wait } = readQuery(request, query)
-  const { model, input } = request.body
+  const { model, input, webhook_url: bodyUrl } = request.body
   const {
     'Idempotency-Key': idempotencyKey,
     'Cancel-After': expiresInSeconds,
     'Retain-For': retainSeconds,
     'Mediagen-Priority': priority,
     'Mediagen-Labels': headerLabels,
+    'Mediagen-Webhook-Url': headerUrl,
   } = readHeaders(request)
   const labels = addLabelHeaders({ ...headerLabels, ...request.body.labels }, labelHeaders, request.headers)
-  const terms = { priority, expiresInSeconds, retainSeconds, labels }
+  const webhookUrl = bodyUrl ?? headerUrl
+  const terms = { priority, expiresInSeconds, retainSeconds, labels, webhookUrl }
   const start = (mayWait: boolean, options: CallOptions) =>
     send({ model, input, wait: mayWait, idempotencyKey, ...terms }, options).catch((error: unknown) => {
-      throw nameHeaders(error)
+      throw nameHeaders(error, bodyUrl === undefined)
     })
   const { job, replayed, modelEnd } = await (wait
     ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {

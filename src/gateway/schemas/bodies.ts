@@ -32,6 +32,12 @@ export const runBodySchema = {
       additionalProperties: { type: 'string' },
       description: 'Labels of the job, as of the header Mediagen-Labels, and before those.',
     },
+    webhook_url: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2048,
+      description: 'Where the end of the job is sent, as of the header Mediagen-Webhook-Url, and before that.',
+    },
   },
 } as const
 

@@ -304,7 +304,11 @@ export const accountSchema = record('Account', 'The account of the calling key.'
 
 export const webhookSchema = record('Webhook', 'An endpoint that is notified when jobs end.', {
   webhook_id: string,
-  url: { ...url, description: 'Where events are sent by POST.' },
+  url: {
+    type: 'string',
+    format: 'uri-reference',
+    description: 'Where events are sent by POST; empty for the endpoint of starts, which name URLs of their own.',
+  },
   description: { ...nullableString, description: 'A note of its owner.' },
   created_at: time,
   disabled_at: {
@@ -342,6 +346,7 @@ const deliveryAttemptSchema = record('DeliveryAttempt', 'One attempt of a delive
 export const deliverySchema = record('Delivery', 'One event for one endpoint.', {
   delivery_id: { ...string, description: 'Also the webhook-id header of every attempt.' },
   webhook_id: string,
+  url: { ...url, description: 'Where it is sent.' },
   job_id: string,
   type: {
     type: 'string',

@@ -8,6 +8,7 @@ import { forward } from '../../gateway/core-client.ts'
 import { isForm } from '../../gateway/http/form.ts'
 import { json } from '../../gateway/openapi/document.ts'
 import { readQuery } from '../../gateway/query.ts'
+import { toPointerToken } from '../../schema/violations.ts'
 import type { Attempts } from '../attempts.ts'
 import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel } from '../door.ts'
 import { checkAnnouncedForm, type FormBounds, readEditForm } from './edit-form.ts'
@@ -167,7 +168,16 @@ async function answerEdit(
     images: images.map(({ reference }) => reference),
     mask: mask && mask.reference,
   })
-  const { pictures } = findPictureFields(model.inputSchema)
+  const { pictures, masks } = findPictureFields(model.inputSchema)
+  const both = Object.keys(placed).find((name) => Object.hasOwn(input, name))
+  if (both !== undefined) {
+    const sent = masks.some(({ name }) => name === both) ? 'mask' : 'image'
+    throw new MediagenError(
+      'invalid_request',
+      `The request has both ${sent} and ${both}, which are the same field of ${model.id}. Send one of them.`,
+      { violations: [{ pointer: `/${toPointerToken(both)}`, detail: `must not be sent with ${sent}` }] },
+    )
+  }
   // A model may have fields for pictures that a request fills by their own names.
   if (images.length === 0 && (mask || !pictures.some(({ name }) => Object.hasOwn(input, name))))
     throw new MediagenError(

@@ -16,8 +16,27 @@ export function toSecretText(secret: Buffer): string {
   return secretPrefix + secret.toString('base64')
 }
 
-/** What is wrong with the URL of an endpoint, completing "/url …"; null if nothing is. Its address is checked with each connection. */
-export function findBadWebhookUrl(text: string): string | null {
+/** Where webhooks may be sent. */
+export interface WebhookTargets {
+  /** Whether the host of a URL is a forbidden address or a name of this machine; other names are checked when they are resolved. */
+  readonly isRefusedHost: (host: string) => boolean
+  /** Why the port of a URL is forbidden, as a clause; null if it is allowed. */
+  readonly findRefusedPort: (url: URL) => string | null
+}
+
+/** What is wrong with the URL of a webhook, completing "/url …"; null if nothing is. Its address is checked with each connection. */
+export function findBadWebhookUrl(text: string, targets: WebhookTargets): string | null {
+  return findBadForm(text) ?? findBadTarget(new URL(text), targets)
+}
+
+function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhookTargets): string | null {
+  if (isRefusedHost(url.hostname))
+    return 'must lead to a public address; this server sends webhooks to no other (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
+  const refusedPort = findRefusedPort(url)
+  return refusedPort && `must have another port: ${refusedPort}`
+}
+
+function findBadForm(text: string): string | null {
   if (!hasAtMost(text, longestUrl)) return `must have at most ${longestUrl} characters`
   const url = URL.parse(text)
   if (!url) return 'must be an absolute URL, such as https://example.com/hooks'

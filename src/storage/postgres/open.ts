@@ -176,6 +176,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     resolveReview: (...args) => operate((tx) => resolveReview(tx, ...args)),
 
     getWebhook: reads.getWebhook,
+    findStartWebhook: reads.findStartWebhook,
     listWebhooks: (accountId, page) => list(accountId, () => reads.listWebhooks(accountId, page)),
     ...createWebhookWrites(ask),
     listDeliveries: (filter) => list(filter.accountId, () => reads.listDeliveries(filter)),

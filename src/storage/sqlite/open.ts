@@ -145,6 +145,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     createWebhook: (draft, limit) => ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
     rotateWebhookSecret: (accountId, ...change) => ask('rotateWebhookSecret', accountId, ...change),
+    findStartWebhook: async (accountId) => reads.findStartWebhook(accountId),
+    openStartWebhook: (accountId, secret) => ask('openStartWebhook', accountId, new Uint8Array(secret)),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),

@@ -127,14 +127,14 @@ function write(
   const of = <Value>(read: (one: Started) => Value): Value[] => made.map(read)
   tx.send(
     `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace)
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace, webhook_url)
      SELECT number, job_id, account_id, ordinal, 'queued', model, quote_id, idempotency_key, request_digest, credits, :nowMs::bigint, priority, fair,
-       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace
+       max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace, webhook_url
      FROM unnest(:numbers::bigint[], :jobIds::text[], :accountIds::text[], :ordinals::bigint[], :models::text[], :quoteIds::text[], :keys::text[], :digests::bytea[],
        :credits::bigint[], :priorities::bigint[], :fairs::float8[], :attempts::bigint[], :deadlines::bigint[], :retains::bigint[],
-       :keyIds::text[], :prices::text[], :days::text[], :labels::text[], :traces::text[])
+       :keyIds::text[], :prices::text[], :days::text[], :labels::text[], :traces::text[], :webhookUrls::text[])
        AS u (number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits, priority, fair, max_attempts, deadline_at,
-         retain_ms, key_id, usage_price, day, labels, trace)`,
+         retain_ms, key_id, usage_price, day, labels, trace, webhook_url)`,
     {
       nowMs,
       numbers: of(({ number }) => number),
@@ -156,6 +156,7 @@ function write(
       prices: of(({ command }) => toStartTexts(command).usagePrice),
       labels: of(({ command }) => toLabelsText(command.labels)),
       traces: of(({ command }) => command.trace),
+      webhookUrls: of(({ command }) => command.webhookUrl),
     },
   )
   tx.send(

@@ -116,7 +116,8 @@ async function claimOf(
      FROM webhooks AS w, (SELECT number, due_at FROM webhook_deliveries
        WHERE webhook_id = :webhookId AND status = 'pending' AND due_at <= :now::bigint ORDER BY due_at, number LIMIT :slots) AS due
      WHERE w.webhook_id = d.webhook_id AND w.secret IS NOT NULL AND d.number = due.number
-     RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.url, w.secret, w.previous_secrets AS previousSecrets, w.include_input AS includeInput, d.event,
+     RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId,
+       coalesce(nullif(w.url, ''), (SELECT webhook_url FROM jobs AS j WHERE j.number = d.job_number)) AS url, w.secret, w.previous_secrets AS previousSecrets, w.include_input AS includeInput, d.event,
        d.job_number AS jobNumber, d.job_then AS jobThen, d.created_at AS createdAtMs, d.attempt, d.token`,
     { webhookId, now, leaseMs, slots, claimedAs: proven ? 'proven' : 'unproven' },
   )
@@ -149,20 +150,22 @@ function byDue(a: ClaimRow, b: ClaimRow): number {
 
 export async function reportDelivery(tx: Writing, report: DeliveryReport): Promise<boolean> {
   const { deliveryId, token, attempt, next, prompt, gone } = report
-  tx.send(
-    `SELECT 1 FROM webhooks WHERE webhook_id = (SELECT webhook_id FROM webhook_deliveries WHERE delivery_id = :deliveryId) FOR NO KEY UPDATE`,
-    {
-      deliveryId,
-    },
-  )
-  const found = await tx.row<{ number: number; webhookId: string; attempts: string }>(
-    `SELECT number, webhook_id AS webhookId, attempts FROM webhook_deliveries
-     WHERE delivery_id = :deliveryId AND token = :token AND status = 'pending' FOR NO KEY UPDATE`,
-    { deliveryId, token },
-  )
+  const [endpoint, found] = await Promise.all([
+    tx.row<{ url: string }>(
+      `SELECT url FROM webhooks WHERE webhook_id = (SELECT webhook_id FROM webhook_deliveries WHERE delivery_id = :deliveryId) FOR NO KEY UPDATE`,
+      { deliveryId },
+    ),
+    tx.row<{ number: number; webhookId: string; attempts: string }>(
+      `SELECT number, webhook_id AS webhookId, attempts FROM webhook_deliveries
+       WHERE delivery_id = :deliveryId AND token = :token AND status = 'pending' FOR NO KEY UPDATE`,
+      { deliveryId, token },
+    ),
+  ])
   if (found === undefined) return false
   const now = await tx.nowMs()
   const { number, webhookId } = found
+  // That the URL of one start is gone says nothing about those of others.
+  const isDisabled = gone && endpoint?.url !== ''
   const dueAt = next.status === 'pending' ? now + next.waitMs : null
   if (attempt === null) {
     tx.send(
@@ -191,9 +194,9 @@ export async function reportDelivery(tx: Writing, report: DeliveryReport): Promi
     `UPDATE webhooks SET standing = CASE WHEN :prompt::boolean THEN least(1, standing + 1) ELSE ${-probation} END,
        disabled_at = CASE WHEN :gone::boolean THEN coalesce(disabled_at, :now) WHEN :delivered::boolean THEN NULL ELSE disabled_at END
      WHERE webhook_id = :webhookId`,
-    { webhookId, prompt, gone, delivered: next.status === 'delivered', now },
+    { webhookId, prompt, gone: isDisabled, delivered: next.status === 'delivered', now },
   )
-  if (gone) await giveUp(tx, webhookId, goneError)
+  if (isDisabled) await giveUp(tx, webhookId, goneError)
   return true
 }
 

@@ -2,7 +2,7 @@
 import { retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
 import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '../../../core/accounts/webhook.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import { toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
+import { startWebhookNote, toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
 import type { Database } from '../connection.ts'
 import { ofAccount, readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
@@ -16,7 +16,7 @@ async function createWebhook(tx: Writing, draft: WebhookDraft, limit: number): P
   // Those of an account are registered one by one.
   const account = tx.row('SELECT 1 FROM accounts WHERE account_id = :accountId FOR NO KEY UPDATE', { accountId })
   const counted = tx.row<{ count: number }>(
-    `SELECT count(*) AS count FROM webhooks WHERE account_id = :accountId AND ${live}`,
+    `SELECT count(*) AS count FROM webhooks WHERE account_id = :accountId AND url <> '' AND ${live}`,
     { accountId },
   )
   if ((await account) === undefined) return { outcome: 'no_account' }
@@ -29,6 +29,23 @@ async function createWebhook(tx: Writing, draft: WebhookDraft, limit: number): P
   )
   if (row === undefined) throw new Error('no endpoint was made')
   return { outcome: 'created', webhook: toWebhook(row) }
+}
+
+const selectOfStarts = `SELECT ${webhookColumns} FROM webhooks WHERE account_id = :accountId AND url = '' AND ${live}`
+
+async function openStartWebhook(tx: Writing, accountId: string, secret: Uint8Array): Promise<Webhook> {
+  // Those of an account are registered one by one.
+  const account = tx.row('SELECT 1 FROM accounts WHERE account_id = :accountId FOR NO KEY UPDATE', { accountId })
+  const [, found, now] = await Promise.all([account, tx.row<WebhookRow>(selectOfStarts, { accountId }), tx.nowMs()])
+  const row =
+    found ??
+    (await tx.row<WebhookRow>(
+      `INSERT INTO webhooks (webhook_id, account_id, url, description, secret, created_at)
+       VALUES (:webhookId, :accountId, '', :note, :secret, :now) RETURNING ${webhookColumns}`,
+      { webhookId: tx.ids.next('wh'), accountId, note: startWebhookNote, secret, now },
+    ))
+  if (row === undefined) throw new Error('no endpoint was made')
+  return toWebhook(row)
 }
 
 async function rotateWebhookSecret(
@@ -65,6 +82,7 @@ export function createWebhookWrites(ask: <Result>(change: (tx: Writing) => Promi
     createWebhook: (draft: WebhookDraft, limit: number) => ask((tx) => createWebhook(tx, draft, limit)),
     rotateWebhookSecret: (accountId: string, webhookId: string, secret: Uint8Array) =>
       ask((tx) => rotateWebhookSecret(tx, accountId, webhookId, secret)),
+    openStartWebhook: (accountId: string, secret: Uint8Array) => ask((tx) => openStartWebhook(tx, accountId, secret)),
     deleteWebhook: (accountId: string, webhookId: string) => ask((tx) => deleteWebhook(tx, accountId, webhookId)),
   }
 }
@@ -75,6 +93,10 @@ export function createWebhookReads(db: Database) {
     async getWebhook(accountId: string, webhookId: string): Promise<Webhook | null> {
       const sql = `SELECT ${webhookColumns} FROM webhooks WHERE ${live} AND account_id = :accountId AND webhook_id = :webhookId`
       const row = await db.row<WebhookRow>(sql, { accountId, webhookId })
+      return row === undefined ? null : toWebhook(row)
+    },
+    async findStartWebhook(accountId: string): Promise<Webhook | null> {
+      const row = await db.row<WebhookRow>(selectOfStarts, { accountId })
       return row === undefined ? null : toWebhook(row)
     },
     async listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>> {

@@ -71,7 +71,7 @@ interface Unwritten {
 }
 
 const insertedColumns = `number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace`
+  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price, day, labels, trace, webhook_url`
 
 export function createStartCommands(writing: Writing) {
   const { db, nowMs, ids, changed } = writing
@@ -108,7 +108,8 @@ export function createStartCommands(writing: Writing) {
     rows: Unwritten,
   ): StartAnswer {
     const { timeZone, accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
-    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief, labels, trace } = request
+    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief, labels, trace, webhookUrl } =
+      request
     const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
@@ -125,7 +126,7 @@ export function createStartCommands(writing: Writing) {
     const ordinal = account.jobCount + 1
     rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
     rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day, labels)
-    rows.jobs.push(trace)
+    rows.jobs.push(trace, webhookUrl)
     rows.inputs.push(number, brief, input)
     const entries = ledger.toRows(account, postings, { number, jobId }, null)
     rows.entries.push(...entries.rows)

@@ -38,6 +38,8 @@ interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secrets' | 'input'> 
 }
 
 const goneError = 'The endpoint answered 410 Gone, so it was disabled.'
+const urlOfDelivery = `(SELECT coalesce(nullif(w.url, ''), j.webhook_url) FROM webhooks AS w, jobs AS j
+  WHERE w.webhook_id = webhook_deliveries.webhook_id AND j.number = webhook_deliveries.job_number)`
 
 /** Creates a function that gives up the pending deliveries of an endpoint. Even if the clock went back, none finishes before it was created. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
@@ -77,22 +79,22 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     .pluck()
   const takeTurn = db.prepare<
     [number, string],
-    { url: string; secret: Buffer; previousSecrets: string | null; includeInput: number }
+    { secret: Buffer; previousSecrets: string | null; includeInput: number }
   >(
-    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret, previous_secrets AS previousSecrets, include_input AS includeInput',
+    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING secret, previous_secrets AS previousSecrets, include_input AS includeInput',
   )
   const takeAccountTurn = db.prepare<[string, number]>(
     'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (?, ?) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
   )
   const claim = db.prepare<
     [number, number, string, number],
-    Omit<ClaimedDelivery, 'url' | 'secrets' | 'job' | 'trace' | 'input' | 'proven'> & {
+    Omit<ClaimedDelivery, 'secrets' | 'job' | 'trace' | 'input' | 'proven'> & {
       jobNumber: number
       jobThen: string | null
     }
   >(
     `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
-     RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
+     RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, ${urlOfDelivery} AS url, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
   const findUnderWay = createUnderWay(db)
   const findJob = db.prepare<[number], JobRow & Pick<ClaimedDelivery, 'trace'>>(
@@ -106,7 +108,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     const numbers = dueDeliveries.all(webhookId, nowMs(), slots)
     const turn = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
     if (turn === undefined) return []
-    const { includeInput, url, secret, previousSecrets } = turn
+    const { includeInput, secret, previousSecrets } = turn
     const secrets = [secret, ...readPreviousSecrets(previousSecrets, nowMs())]
     takeAccountTurn.run(accountId, nowMs())
     return numbers.map((number) => {
@@ -116,7 +118,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       const { jobNumber, jobThen, ...delivery } = row
       const input = includeInput === 1 ? (findInput.get(jobNumber) ?? null) : null
       const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
-      return { ...delivery, url, secrets, proven, input, trace: job.trace, job: { ...toJob(job), ...then } }
+      return { ...delivery, secrets, proven, input, trace: job.trace, job: { ...toJob(job), ...then } }
     })
   }
 
@@ -168,7 +170,7 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     'UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = NULL, attempt = attempt - 1 WHERE number = ?',
   )
   const disable = db.prepare<[number, string]>(
-    'UPDATE webhooks SET disabled_at = coalesce(disabled_at, ?) WHERE webhook_id = ?',
+    "UPDATE webhooks SET disabled_at = coalesce(disabled_at, ?) WHERE webhook_id = ? AND url <> ''",
   )
   const enable = db.prepare<[string]>(
     'UPDATE webhooks SET disabled_at = NULL WHERE webhook_id = ? AND disabled_at IS NOT NULL',
@@ -193,10 +195,8 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     write.run(next.status, dueAtMs, nowMs(), finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
     rate.run({ webhookId: found.webhookId, prompt: Number(prompt) })
     if (next.status === 'delivered') enable.run(found.webhookId)
-    if (gone) {
-      disable.run(nowMs(), found.webhookId)
-      giveUp(found.webhookId, goneError)
-    }
+    // That the URL of one start is gone says nothing about those of others.
+    if (gone && disable.run(nowMs(), found.webhookId).changes > 0) giveUp(found.webhookId, goneError)
     return true
   }
 }

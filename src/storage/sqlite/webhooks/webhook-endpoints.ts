@@ -2,7 +2,7 @@
 import { retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
 import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '../../../core/accounts/webhook.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import { toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
+import { startWebhookNote, toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
 import { createPages, ofAccount } from '../pages.ts'
 import type { Writing } from '../threads/writing.ts'
@@ -15,7 +15,9 @@ export function createWebhookCommands(writing: Writing) {
   const giveUp = createGiveUp(writing)
   const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
   const count = db
-    .prepare<[string], number>('SELECT count(*) FROM webhooks WHERE account_id = ? AND deleted_at IS NULL')
+    .prepare<[string], number>(
+      "SELECT count(*) FROM webhooks WHERE account_id = ? AND url <> '' AND deleted_at IS NULL",
+    )
     .pluck()
   const insert = db.prepare<[string, string, string, string | null, number, Uint8Array, number], WebhookRow>(
     `INSERT INTO webhooks (webhook_id, account_id, url, description, include_input, secret, created_at)
@@ -30,6 +32,7 @@ export function createWebhookCommands(writing: Writing) {
   const replaceSecret = db.prepare<[Uint8Array, string, string], WebhookRow>(
     `UPDATE webhooks SET secret = ?, previous_secrets = ? WHERE webhook_id = ? RETURNING ${webhookColumns}`,
   )
+  const findOfStarts = createStartWebhookFinder(db)
   return {
     createWebhook(draft: WebhookDraft, limit: number): CreateWebhookOutcome {
       const { accountId, url, description, includeInput, secret } = draft
@@ -38,6 +41,14 @@ export function createWebhookCommands(writing: Writing) {
       const row = insert.get(ids.next('wh'), accountId, url, description, includeInput ? 1 : 0, secret, nowMs())
       if (row === undefined) throw new Error('no endpoint was made')
       return { outcome: 'created', webhook: toWebhook(row) }
+    },
+
+    openStartWebhook(accountId: string, secret: Uint8Array): Webhook {
+      const found = findOfStarts(accountId)
+      if (found) return found
+      const row = insert.get(ids.next('wh'), accountId, '', startWebhookNote, 0, secret, nowMs())
+      if (row === undefined) throw new Error('no endpoint was made')
+      return toWebhook(row)
     },
 
     rotateWebhookSecret(accountId: string, webhookId: string, secret: Uint8Array): SecretRotation | null {
@@ -55,6 +66,16 @@ export function createWebhookCommands(writing: Writing) {
   }
 }
 
+function createStartWebhookFinder(db: Connection): (accountId: string) => Webhook | null {
+  const find = db.prepare<[string], WebhookRow>(
+    `SELECT ${webhookColumns} FROM webhooks WHERE account_id = ? AND url = '' AND deleted_at IS NULL`,
+  )
+  return (accountId) => {
+    const row = find.get(accountId)
+    return row === undefined ? null : toWebhook(row)
+  }
+}
+
 export function createWebhookReads(db: Connection) {
   const live = 'deleted_at IS NULL'
   const find = db.prepare<[string, string], WebhookRow>(
@@ -66,6 +87,7 @@ export function createWebhookReads(db: Connection) {
       const row = find.get(accountId, webhookId)
       return row === undefined ? null : toWebhook(row)
     },
+    findStartWebhook: createStartWebhookFinder(db),
     listWebhooks(accountId: string | null, page: PageRequest): Page<Webhook> {
       const { items, total } = pages.read([live, ...ofAccount(accountId)], { accountId }, page)
       return { items: items.map(toWebhook), total }

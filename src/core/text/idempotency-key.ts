@@ -1,5 +1,5 @@
 // Idempotency keys as clients write them. docs/contract.md, section 2.
-import { MediagenError } from '../../core/errors.ts'
+import { MediagenError } from '../errors.ts'
 
 /** What a key looks like, in words. */
 export const legalKey = '1 to 255 visible ASCII characters, without spaces'
