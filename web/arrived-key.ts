@@ -54,7 +54,7 @@ function askToReplace(kept: string, arrived: string): Promise<boolean> {
   const dialog: HTMLDialogElement = element(
     'dialog',
     {
-      class: 'code-dialog',
+      class: 'dialog',
       'aria-labelledby': titleId,
       onclose: () => {
         dialog.remove()

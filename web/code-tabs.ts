@@ -1,5 +1,6 @@
 // Code in several languages, one shown at a time, with a button that copies it.
-import { button, element, uniqueId } from './element.ts'
+import { copyButton } from './copy-button.ts'
+import { element, uniqueId } from './element.ts'
 
 /** The code in one language. */
 export interface CodeTab {
@@ -21,7 +22,7 @@ export function codeTabs(tabs: readonly CodeTab[]): {
   const groupId = uniqueId('code')
   const code = element('code', {})
   const note = element('p', { class: 'fine' })
-  const copy = button('Copy', () => void copyCode(), { icon: 'copy', look: 'quiet small' })
+  const copy = copyButton('Copy', () => shown?.toCode('copy') ?? '', { shown: code })
   let shown = tabs.find(({ name }) => name === chosen) ?? tabs[0]
 
   function refresh(): void {
@@ -32,20 +33,6 @@ export function codeTabs(tabs: readonly CodeTab[]): {
     shown = tab
     chosen = tab.name
     refresh()
-  }
-  async function copyCode(): Promise<void> {
-    const words = copy.querySelector('span')
-    try {
-      await navigator.clipboard.writeText(shown?.toCode('copy') ?? '')
-      if (words) words.textContent = 'Copied'
-    } catch {
-      // Without the permission or TLS, the user copies by hand.
-      getSelection()?.selectAllChildren(code)
-      if (words) words.textContent = 'Selected'
-    }
-    setTimeout(() => {
-      if (words) words.textContent = 'Copy'
-    }, 2000)
   }
   const choices = tabs.flatMap((tab, index) => [
     element('input', {

@@ -2,6 +2,7 @@
 import { Refused } from '@mediagen/client/errors.ts'
 import { isTerminal } from '@mediagen/client/records.ts'
 import type { Api } from './api.ts'
+import { askFirst } from './dialog.ts'
 import type { JobRecord } from './records.ts'
 
 /** Whether its owner may delete a job: it has ended, and its money is settled. */
@@ -10,11 +11,13 @@ export function mayDelete(job: Pick<JobRecord, 'status' | 'deleted_at'>): boolea
 }
 
 /** Asks the user; nothing can be undone later. */
-export function askToDelete(count: number): boolean {
+export function askToDelete(count: number): Promise<boolean> {
   const [question, its] =
     count === 1 ? ['Delete this generation?', 'Its'] : [`Delete ${count.toLocaleString('en-US')} generations?`, 'Their']
-  return confirm(
-    `${question} ${its} files and settings will be gone for good, and links to them will stop working. Queued generations that use these files will fail, and their credits will be returned. What was paid stays on record.`,
+  return askFirst(
+    question,
+    `${its} files and settings will be gone for good, and links to them will stop working. Queued generations that use these files will fail, and their credits will be returned. What was paid stays on record.`,
+    { yes: 'Delete', no: count === 1 ? 'Keep it' : 'Keep them' },
   )
 }
 

@@ -3,6 +3,7 @@ import { Refused } from '@mediagen/client/errors.ts'
 import { createApi } from './api.ts'
 import { settleKey } from './arrived-key.ts'
 import { Catalog } from './catalog.ts'
+import { openDialog } from './dialog.ts'
 import { createContents } from './docs/contents.ts'
 import { readReference, type Reference } from './docs/document.ts'
 import { modelView } from './docs/model-view.ts'
@@ -23,26 +24,11 @@ let leaving = new AbortController()
 
 /** Asks for a key over the page. */
 function signIn(): void {
-  const dialog: HTMLDialogElement = element(
-    'dialog',
-    { class: 'code-dialog', 'aria-label': 'API key', onclose: () => dialog.remove() },
-    element(
-      'div',
-      { class: 'dialog-body' },
-      element(
-        'header',
-        {},
-        element('h2', {}, 'Your API key'),
-        button('Close', () => dialog.close(), { icon: 'close', look: 'bare square', wordless: true }),
-      ),
-      keyForm((entered) => {
-        dialog.close()
-        useKey(entered)
-      }),
-    ),
-  )
-  document.body.append(dialog)
-  dialog.showModal()
+  const form = keyForm((entered) => {
+    dialog.close()
+    useKey(entered)
+  })
+  const dialog = openDialog('Your API key', [form])
 }
 
 let useKey: (entered: string | null) => void = () => {}

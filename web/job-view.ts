@@ -61,7 +61,7 @@ export function createJobView(deps: ViewDeps, onDeleted: (jobId: string) => void
     }
   }
   async function remove(job: JobRecord, clicked: HTMLButtonElement): Promise<void> {
-    if (!askToDelete(1)) return
+    if (!(await askToDelete(1))) return
     clicked.disabled = true
     trouble.replaceChildren()
     try {

@@ -74,7 +74,7 @@ export function createLibrarySelection({ api, signal, grid, find, drop }: Select
     const jobs = chosen()
       .flatMap((tile) => find(tile) ?? [])
       .filter(mayDelete)
-    if (!askToDelete(jobs.length)) return
+    if (!(await askToDelete(jobs.length))) return
     remove.disabled = true
     trouble.replaceChildren()
     const gone: string[] = []

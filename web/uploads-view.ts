@@ -1,5 +1,7 @@
 // The account's uploads: previews, retention, ids to copy, and deletion.
 import { isAbort } from './api.ts'
+import { copyButton } from './copy-button.ts'
+import { askFirst } from './dialog.ts'
 import { button, element, icon } from './element.ts'
 import { describeKept } from './job-words.ts'
 import { describeFacts } from './media-file.ts'
@@ -52,7 +54,7 @@ export function uploadsView({ api, signal }: ViewDeps): HTMLElement {
   }
   function createTile(file: FileRecord): HTMLElement {
     const name = recallMedia(file.file_id)?.name ?? nameKind(file.content_type)
-    const copy = button('Copy id', () => void copyId(file.file_id, copy), { icon: 'copy', look: 'quiet small' })
+    const copy = copyButton('Copy id', () => file.file_id)
     const remove = button('Delete', () => void drop(file, remove, tile), { icon: 'bin', look: 'quiet small' })
     const tile = element(
       'article',
@@ -73,8 +75,8 @@ export function uploadsView({ api, signal }: ViewDeps): HTMLElement {
     return tile
   }
   async function drop(file: FileRecord, clicked: HTMLButtonElement, tile: HTMLElement): Promise<void> {
-    if (!confirm('Delete this file? Queued generations that use it will fail, and their credits will be returned.'))
-      return
+    const words = 'Queued generations that use it will fail, and their credits will be returned.'
+    if (!(await askFirst('Delete this file?', words, { yes: 'Delete' }))) return
     clicked.disabled = true
     try {
       await api.remove(`/v1/files/${encodeURIComponent(file.file_id)}`, { signal })
@@ -103,14 +105,4 @@ export function uploadsView({ api, signal }: ViewDeps): HTMLElement {
 
 function nameKind(contentType: string): string {
   return contentType.startsWith('image/') ? 'Picture' : contentType.startsWith('video/') ? 'Video' : 'Sound'
-}
-
-async function copyId(id: string, clicked: HTMLButtonElement): Promise<void> {
-  const words = clicked.querySelector('span')
-  // Without the permission or TLS, the id is at least shown.
-  const copied = await navigator.clipboard.writeText(id).then(
-    () => true,
-    () => false,
-  )
-  if (words) words.textContent = copied ? 'Copied' : id
 }

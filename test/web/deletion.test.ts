@@ -25,9 +25,15 @@ async function open({ key }: TestAccount, view: string): Promise<BrowserPage> {
   return page
 }
 
-/** Answers the next questions of the page. */
-const answer = (page: BrowserPage, yes: boolean) =>
-  page.evaluate(`window.confirm = (words) => ((window.asked = words), ${yes})`)
+/** Answers the question of the page; what it asked. */
+async function answer(page: BrowserPage, yes: boolean): Promise<string> {
+  const words = await page.until<string>(
+    `[...document.querySelectorAll('dialog :is(h2, p)')].map(({ textContent }) => textContent).join(' ')`,
+  )
+  await page.evaluate(`document.querySelector('dialog .button.${yes ? 'danger' : 'quiet'}').click()`)
+  await page.until(`!document.querySelector('dialog')`)
+  return words
+}
 
 inBrowser('a generation is deleted on its page, after a question, and disappears from other tabs', async () => {
   const account = await app.createAccount(1000)
@@ -37,15 +43,14 @@ inBrowser('a generation is deleted on its page, after a question, and disappears
   await library.until(`${titles} === 'a blue fox,a red fox'`)
   await using page = await open(account, `job/${job.job_id}`)
   await page.until(buttonOf('.job .actions', 'Delete'))
-  await answer(page, false)
   await page.evaluate(`${buttonOf('.job .actions', 'Delete')}.click()`)
-  expect(await page.evaluate('asked')).toBe(
+  expect(await answer(page, false)).toBe(
     'Delete this generation? Its files and settings will be gone for good, and links to them will stop working. Queued generations that use these files will fail, and their credits will be returned. What was paid stays on record.',
   )
   expect((await app.send(`/v1/jobs/${job.job_id}`, account)).body.deleted_at).toBeNull()
 
-  await answer(page, true)
   await page.evaluate(`${buttonOf('.job .actions', 'Delete')}.click()`)
+  await answer(page, true)
   await page.until(`${textOf('.job .notice strong')} === 'Deleted'`)
   expect(await page.evaluate(`document.querySelector('.result, .job .actions')`)).toBeNull()
   expect((await app.send(`/v1/jobs/${job.job_id}`, account)).body.deleted_at).not.toBeNull()
@@ -68,12 +73,11 @@ inBrowser('selected generations are deleted together; one that still runs stays'
   await gate.begun()
   await using page = await open(account, 'library')
   await page.until(`${titles}.endsWith('three,two,one')`)
-  await answer(page, true)
   await press(page, '.selection .button:last-of-type')
   for (const tile of [1, 2, 4]) await press(page, `.tile:nth-child(${tile})`)
   await page.evaluate(`${buttonOf('.selection', 'Delete 2')}.click()`)
+  expect(await answer(page, true)).toMatch(/^Delete 2 generations\? Their files/)
   await page.until(`${titles}.endsWith(',two')`)
-  expect(await page.evaluate('asked')).toMatch(/^Delete 2 generations\? Their files/)
   expect(await page.evaluate(`document.querySelectorAll('.tile').length`)).toBe(2)
   expect(await page.evaluate(textOf('.library-bar > [role=status]'))).toBe('2 generations')
   expect((await app.send('/v1/jobs', account)).body.total).toBe(2)

@@ -103,9 +103,10 @@ inBrowser('a file is chosen, shown, priced and made into something', async () =>
   expect(await arrived()).toMatch(/^harbour\.png/)
   expect(await uploads()).toHaveLength(stored)
   // What is no longer needed makes room.
-  await page.evaluate(`window.confirm = () => true, location.hash = '#/uploads'`)
+  await page.evaluate(`location.hash = '#/uploads'`)
   expect(await page.until(textOf('.upload b'))).toBe('harbour.png')
   await press('.upload .actions button:last-child')
+  await press('dialog .danger')
   await page.until(`document.querySelectorAll('.upload').length === ${stored - 1}`)
   expect(await uploads()).toHaveLength(stored - 1)
   expect(page.errors).toEqual([])
