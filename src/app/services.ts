@@ -8,6 +8,7 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Config } from '../config.ts'
+import type { SendTest } from '../core/accounts/webhook.ts'
 import type { Store } from '../core/store.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
@@ -63,6 +64,7 @@ export interface ServiceDeps extends Omit<
   'store' | 'urls' | 'quotes' | 'log' | 'waitMs' | 'maxQueuedJobs' | 'retainMs' | 'timeZone' | 'topUpUrl'
 > {
   readonly store: Store
+  readonly sendTest: SendTest
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
@@ -127,6 +129,8 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
         isRefusedHost: isHostRefused,
         findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
         maxWebhooks: config.webhookEndpoints,
+        sendTest: deps.sendTest,
+        tests: { perOwner: config.webhookSlotsPerEndpoint, inAll: config.webhookUnprovenSlots },
       }),
       pipeline,
     ),

@@ -7,7 +7,7 @@ import type { AssetUrls } from '../core/files/asset.ts'
 import type { Store } from '../core/store.ts'
 import { toRecord } from '../gateway/records.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../outgoing/hosts.ts'
-import { createPoster } from '../outgoing/poster.ts'
+import { createPoster, type Poster } from '../outgoing/poster.ts'
 import { toJobMessage } from '../services/messages/job-message.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
 import type { Grace } from './doors/grace.ts'
@@ -16,6 +16,16 @@ import type { Metrics } from './observe/metrics.ts'
 /** Which hosts webhooks may be sent to. */
 export function readWebhookHosts(config: Config): AllowedHosts {
   return config.webhookAllowPrivate ? everyHost : onlyPublic
+}
+
+/** What posts messages to endpoints, within the bounds of the settings. */
+export function createWebhookPoster(config: Config): Poster {
+  return createPoster({
+    allowed: readWebhookHosts(config),
+    allowedPorts: config.allowPorts,
+    timeoutMs: config.webhookSeconds * 1000,
+    maxAnswerBytes: config.webhookAnswerBytes,
+  })
 }
 
 /** A webhook contains the record of the job, as the gateway would answer it. */
@@ -30,12 +40,7 @@ export function startWebhooks(
     grace,
   }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics; grace: Grace },
 ): AsyncDisposable {
-  const poster = createPoster({
-    allowed: readWebhookHosts(config),
-    allowedPorts: config.allowPorts,
-    timeoutMs: config.webhookSeconds * 1000,
-    maxAnswerBytes: config.webhookAnswerBytes,
-  })
+  const poster = createWebhookPoster(config)
   const sender = startWebhookSender({
     store,
     poster,

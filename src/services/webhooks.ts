@@ -4,14 +4,16 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Actor } from '../core/accounts/audit.ts'
-import { type DeliveryStatus, type Webhook, type WebhookStore } from '../core/accounts/webhook.ts'
+import type { DeliveryStatus, RedeliverOutcome, SendTest, Webhook, WebhookStore } from '../core/accounts/webhook.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import { callerOf } from './calls/caller.ts'
+import { createSlots, type SlotBounds } from '../guards/slots.ts'
+import { actorOf, callerOf } from './calls/caller.ts'
 import { findEmpty, findHidden, findLong, readPage, refuse } from './calls/request.ts'
-import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
+import { toAttemptMessage, toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
 import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './messages/webhook-endpoint.ts'
 
 const longestDescription = 200
+const retryTestSeconds = 2
 
 /** What the service needs. */
 export interface WebhooksDeps {
@@ -22,11 +24,15 @@ export interface WebhooksDeps {
   readonly findRefusedPort: (url: URL) => string | null
   /** Endpoints that an account may have. */
   readonly maxWebhooks: number
+  readonly sendTest: SendTest
+  /** Tests under way, by account and in this process. */
+  readonly tests: SlotBounds
 }
 
 /** Creates the service. */
 export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof WebhooksService> {
   const { store, maxWebhooks } = deps
+  const tests = createSlots(deps.tests)
 
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await store.getWebhook(accountId, webhookId)
@@ -76,6 +82,20 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
       }
     },
 
+    async testWebhook({ webhookId }, context) {
+      const { accountId } = callerOf(context)
+      const endpoint = await store.getSigningEndpoint(accountId, webhookId)
+      if (!endpoint) throw webhookNotFound(webhookId)
+      const slot = tests.take(accountId)
+      if (typeof slot === 'string') throw tooManyTests(slot, deps.tests)
+      try {
+        const { messageId, attempt } = await deps.sendTest(endpoint, context.signal)
+        return { messageId, attempt: toAttemptMessage(attempt) }
+      } finally {
+        slot()
+      }
+    },
+
     async deleteWebhook(request, context) {
       if (!(await store.deleteWebhook(callerOf(context).accountId, request.webhookId)))
         throw webhookNotFound(request.webhookId)
@@ -89,6 +109,13 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
       const { webhookId } = await findWebhook(accountId, request.webhookId)
       const { items, total } = await store.listDeliveries({ accountId, webhookId, jobId: null, status, ...page })
       return { deliveries: items.map(toDeliveryMessage), total }
+    },
+
+    async redeliverOwnDelivery({ webhookId, deliveryId }, context) {
+      const { accountId } = callerOf(context)
+      await findWebhook(accountId, webhookId)
+      const owner = { accountId, webhookId }
+      return { delivery: readRenewed(deliveryId, await store.redeliver(deliveryId, actorOf(context, null), owner)) }
     },
   }
 }
@@ -116,20 +143,40 @@ export function createWebhookAdmin(
     },
 
     async redeliver(request, context) {
-      const renewed = await store.redeliver(request.deliveryId, by(context))
-      switch (renewed.outcome) {
-        case 'done':
-          return { delivery: toDeliveryMessage(renewed.delivery) }
-        case 'no_delivery':
-          throw new MediagenError('delivery_not_found', `There is no delivery "${request.deliveryId}".`)
-        case 'no_webhook':
-          throw new MediagenError(
-            'webhook_not_found',
-            `The endpoint of the delivery "${request.deliveryId}" was deleted, and its secret with it.`,
-          )
-      }
+      const { deliveryId } = request
+      return { delivery: readRenewed(deliveryId, await store.redeliver(deliveryId, by(context))) }
     },
   }
+}
+
+/** @throws MediagenError `delivery_not_found`, `webhook_not_found` */
+function readRenewed(deliveryId: string, renewed: RedeliverOutcome): ReturnType<typeof toDeliveryMessage> {
+  switch (renewed.outcome) {
+    case 'done':
+      return toDeliveryMessage(renewed.delivery)
+    case 'no_delivery':
+      throw new MediagenError('delivery_not_found', `There is no delivery "${deliveryId}".`)
+    case 'no_webhook':
+      throw new MediagenError(
+        'webhook_not_found',
+        `The endpoint of the delivery "${deliveryId}" was deleted, and its secret with it.`,
+      )
+  }
+}
+
+function tooManyTests(bound: 'perOwner' | 'inAll', { perOwner, inAll }: SlotBounds): MediagenError {
+  const retry = { retryAfterSeconds: retryTestSeconds }
+  if (bound === 'inAll')
+    return new MediagenError(
+      'overloaded',
+      `This server sends ${inAll} tests of webhooks, which is the limit (MEDIAGEN_WEBHOOK_UNPROVEN_PLACES). Try again later.`,
+      retry,
+    )
+  return new MediagenError(
+    'rate_limited',
+    `The account has ${perOwner} tests of webhooks under way, which is the limit (MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT). Wait for their answers.`,
+    retry,
+  )
 }
 
 function findBadTexts({ url, description }: { url: string; description: string }, deps: WebhooksDeps): Violation[] {

@@ -15,7 +15,7 @@ import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
 import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
-import { signWebhook, toWebhookBody } from './signature.ts'
+import { signWebhook, toWebhookBody, webhookHeaders } from './signature.ts'
 
 // A claim lasts this many times the time limit of an attempt. After a crash, the next attempt waits for its end.
 const leaseFactor = 2
@@ -164,11 +164,7 @@ async function post(
 ): Promise<PostResult> {
   try {
     const body = toWebhookBody(event, createdAtMs, renderJob(job, input))
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'mediagen-webhooks/1',
-      ...signWebhook(secrets, deliveryId, nowMs, body),
-    }
+    const headers = { ...webhookHeaders, ...signWebhook(secrets, deliveryId, nowMs, body) }
     return await poster.post({ url, headers, body, signal })
   } catch (error) {
     log.error({ err: error, delivery_id: deliveryId }, 'a webhook could not be built')

@@ -29,18 +29,28 @@ export function webhookSecretTests(openStore: OpenTestStore): void {
         })
       return delivery?.secrets.map((each) => each[0])
     }
+    expect(await store.getSigningEndpoint(other.accountId, webhookId)).toBeNull()
+    const signing = async () => (await store.getSigningEndpoint(accountId, webhookId))?.secrets.map((each) => each[0])
+    expect(await signing()).toEqual([7])
     expect(await store.rotateWebhookSecret(accountId, webhookId, second)).toEqual({
       webhook: await store.getWebhook(accountId, webhookId),
       previousUntilMs: clock.ms + secretOverlapMs,
     })
     clock.ms += 1000
     await store.rotateWebhookSecret(accountId, webhookId, third)
-    expect(await secretsNow()).toEqual([3, 2, 7])
+    expect([await signing(), await secretsNow()]).toEqual([
+      [3, 2, 7],
+      [3, 2, 7],
+    ])
     clock.ms += secretOverlapMs - 1000
-    expect(await secretsNow()).toEqual([3, 2])
+    expect([await signing(), await secretsNow()]).toEqual([
+      [3, 2],
+      [3, 2],
+    ])
     clock.ms += 1000
     expect(await secretsNow()).toEqual([3])
     expect(await store.deleteWebhook(accountId, webhookId)).toBe(true)
+    expect(await store.getSigningEndpoint(accountId, webhookId)).toBeNull()
     expect(await store.rotateWebhookSecret(accountId, webhookId, second)).toBeNull()
   })
 }

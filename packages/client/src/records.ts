@@ -18,6 +18,7 @@ export type {
   UsageRow,
   Wallet,
   Webhook,
+  WebhookTest,
 } from './openapi.ts'
 
 /** An error as in RFC 9457. A newer server may have codes that this client does not know. */

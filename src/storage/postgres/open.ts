@@ -173,6 +173,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     resolveReview: (...args) => operate((tx) => resolveReview(tx, ...args)),
 
     getWebhook: reads.getWebhook,
+    getSigningEndpoint: reads.getSigningEndpoint,
     listWebhooks: (accountId, page) => list(accountId, () => reads.listWebhooks(accountId, page)),
     ...createWebhookWrites(ask),
     listDeliveries: (filter) => list(filter.accountId, () => reads.listDeliveries(filter)),
