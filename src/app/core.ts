@@ -14,7 +14,6 @@ import { createInProcessTransport } from '../rpc/in-process.ts'
 import { startSweeper } from '../runner/sweeper.ts'
 import { createWorkerDirectory, succeedDead } from '../runner/worker-directory.ts'
 import { createWatches, type Watches } from '../services/watches.ts'
-import { createTestSender } from '../webhooks/test-message.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
@@ -35,7 +34,7 @@ import { createServices, readWatchBounds } from './services.ts'
 import { layOut } from './store/data-dir.ts'
 import { openStore } from './store/store.ts'
 import { createSubmissionNotifications } from './submission-notifications.ts'
-import { createWebhookPoster, startWebhooks } from './webhooks.ts'
+import { createWebhookTests, startWebhooks } from './webhooks.ts'
 import { startWorker, readSweeping } from './worker.ts'
 
 /** Starts a core with its doors, and a worker where the roles say so. */
@@ -101,21 +100,10 @@ export async function startCore(
   const watches = createWatches(readWatchBounds(config))
   showGauges(metrics, store, watches)
   const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
-  const testPoster = createWebhookPoster(config)
-  closing.defer(() => testPoster.close())
+  const sendTest = createWebhookTests(config, clock, closing)
   const services = createServices(
     config,
-    {
-      store,
-      files,
-      catalog,
-      feed,
-      watches,
-      clock,
-      sendTest: createTestSender({ poster: testPoster, clock }),
-      publicUrl: () => publicUrl,
-      isStopping: () => stopping,
-    },
+    { store, files, catalog, feed, watches, clock, sendTest, publicUrl: () => publicUrl, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
@@ -152,8 +140,7 @@ export async function startCore(
     log,
   })
   closing.defer(() => retention.stop())
-  const rootLog = startLedgerRootLog({ store, log })
-  closing.defer(() => rootLog.stop())
+  closing.defer(startLedgerRootLog({ store, log }).stop)
 
   if (config.roles.has('worker')) {
     const { refused: folder } = layOut(config.dataDir)

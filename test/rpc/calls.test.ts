@@ -290,10 +290,7 @@ test('a webhook endpoint is registered, and what was sent to it is listed and se
   const renewed = await client.call('WebhooksService/RedeliverOwnDelivery', { webhook_id, delivery_id })
   expect(renewed.delivery).toMatchObject({ delivery_id, status: 'DELIVERY_STATUS_PENDING' })
   const { message_id, attempt } = await client.call('WebhooksService/TestWebhook', { webhook_id })
-  expect([message_id, attempt.error]).toEqual([
-    expect.stringMatching(/^test_/),
-    'The name of the host is unknown.',
-  ])
+  expect([message_id, attempt.error]).toEqual([expect.stringMatching(/^test_/), 'The name of the host is unknown.'])
   expect(await client.call('WebhooksService/DeleteWebhook', { webhook_id })).toEqual({})
 })
 

@@ -1,7 +1,7 @@
 // The page of the account: what the server says of its keys, its webhooks and its limits.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { toPermissionCode } from '../../src/services/messages/convert.ts'
-import { formatSpan } from '../../web/account-view.ts'
+import { formatSpan } from '../../web/account/account-view.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
