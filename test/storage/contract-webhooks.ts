@@ -1,13 +1,7 @@
 // The part of the store contract about webhooks: endpoints, the outbox that ends of jobs fill, and who may send what.
 // P53, P54, P56.
 import { expect, test } from 'vitest'
-import type {
-  AttemptResult,
-  ClaimedDelivery,
-  DeliveryClaim,
-  DeliveryFilter,
-  DeliveryOwner,
-} from '../../src/core/accounts/webhook.ts'
+import type { AttemptResult, ClaimedDelivery, DeliveryClaim, DeliveryFilter } from '../../src/core/accounts/webhook.ts'
 import type { Store } from '../../src/core/store.ts'
 import {
   claimOne,
