@@ -41,7 +41,7 @@ inBrowser('jobs of any tab are found by state, model, words and date', async () 
   await page.until(shows('a blue fox', 'a red fox in snow'))
   const day = (date: string) =>
     page.evaluate(
-      `{ const since = document.querySelector('[type=date]'); since.value = '${date}'; since.dispatchEvent(new Event('change')) }`,
+      `{ const since = document.querySelector('[placeholder=YYYY-MM-DD]'); since.value = '${date}'; since.dispatchEvent(new Event('change')) }`,
     )
   await day('2099-01-01')
   await page.until(`document.querySelector('.empty')`)
