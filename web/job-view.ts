@@ -223,7 +223,7 @@ function actions(job: JobRecord, deps: ViewDeps, last: HTMLElement): HTMLElement
       (editors) => {
         const choices = editors.slice(0, mostEditors).map((editor) => useAsInput(output, editor, describeJob(job)))
         const [only, ...others] = choices
-        if (only) last.before(others.length > 0 ? menu('Use in', choices) : useAlone(only))
+        if (only) last.before(others.length > 0 ? menu('Use in another model', choices) : useAlone(only))
       },
       () => {},
     )
