@@ -103,5 +103,5 @@ function describeNext({ attempts: { length }, next_attempt_at }: DeliveryRecord)
   const times = length === 1 ? 'Tried once' : `Tried ${length} times`
   if (next_attempt_at === null) return `${times}.`
   const next = describeAge(Date.parse(next_attempt_at), Date.now())
-  return `${times}, next ${next === null || next.endsWith('ago') ? 'soon' : next}.`
+  return `${times}, next ${next?.startsWith('in ') ? next : 'soon'}.`
 }

@@ -198,7 +198,7 @@ function addResendingRoutes(app: FastifyInstance, core: CoreClient): void {
       config: { permission },
       schema: {
         operation: {
-          id: 'redeliverDelivery',
+          id: 'redeliverOwnDelivery',
           summary: 'Send a delivery again. It is due at once, with the full number of attempts.',
           path: { ...path, delivery_id: 'Delivery id.' },
           errors: ['webhook_not_found', 'delivery_not_found'],
