@@ -82,7 +82,7 @@ inBrowser('settings of a job that another client started are used again', async 
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/job/${job.job_id}`)
   await page.until(`document.querySelector('.result img')?.alt === 'a red fox'`)
-  await press(page, '.job .actions button')
+  await press(page, '.job .actions a')
   await page.until(`document.querySelector('textarea')?.value === 'a red fox'`)
   expect(await page.evaluate(`document.querySelector('.field[data-name=width] .number').value`)).toBe('128')
 })
