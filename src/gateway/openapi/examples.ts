@@ -342,7 +342,12 @@ const answers: Readonly<Record<string, unknown>> = {
   },
   testWebhook: { message_id: 'test_6f1c6a52f0d84d5c9a1b8d3b6a0e7c42', attempt: delivery.attempts[0] },
   listDeliveries: listOf(delivery),
-  redeliverOwnDelivery: { ...delivery, status: 'pending', next_attempt_at: '2026-11-22T13:02:10.040Z', finished_at: null },
+  redeliverOwnDelivery: {
+    ...delivery,
+    status: 'pending',
+    next_attempt_at: '2026-11-22T13:02:10.040Z',
+    finished_at: null,
+  },
   listFiles: listOf(file),
   uploadFile: file,
   getFile: file,
