@@ -297,7 +297,7 @@ const webhooks = {
     'MEDIAGEN_WEBHOOK_UNPROVEN_PLACES',
     64,
     [1, 4096],
-    'How many of them may go to unproven endpoints, which have not answered yet, or took a third of `MEDIAGEN_WEBHOOK_SECONDS` and have not answered eleven times since; at most one to each endpoint, two to each account',
+    'How many of them may go to unproven endpoints, which have not answered yet, or took a third of `MEDIAGEN_WEBHOOK_SECONDS` and have not answered eleven times since; at most one to each endpoint, two to each account; and how many tests of endpoints may be under way besides',
     'The delivery waits',
   ),
   webhookSlotsPerAccount: limit(
@@ -311,7 +311,7 @@ const webhooks = {
     'MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT',
     2,
     [1, 4096],
-    'Concurrent deliveries to one endpoint, by all processes together',
+    'Concurrent deliveries to one endpoint, by all processes together; and concurrent tests of an account’s endpoints in a process',
     'The delivery waits',
   ),
   webhookSeconds: limit(

@@ -7,6 +7,7 @@ export type CallOptions = Pick<RequestOptions, 'headers' | 'signal'>
 export interface Api extends Http {
   get<Answer>(path: string, options?: CallOptions): Promise<Answer>
   post<Answer>(path: string, body?: unknown, options?: CallOptions): Promise<Answer>
+  patch<Answer>(path: string, body: unknown, options?: CallOptions): Promise<Answer>
   remove(path: string, options?: CallOptions): Promise<void>
 }
 
@@ -24,6 +25,7 @@ export function createApi(key: string, onKeyRefused: (refused: Refused) => void,
     ...http,
     get: (path, options) => http.json(path, options),
     post: (path, body, options) => http.json(path, { method: 'POST', body, ...options }),
+    patch: (path, body, options) => http.json(path, { method: 'PATCH', body, ...options }),
     async remove(path, options) {
       await http.open(path, { method: 'DELETE', ...options })
     },

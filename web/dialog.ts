@@ -46,6 +46,7 @@ export function openDialog(
   // Back leads away from what it is about.
   addEventListener('hashchange', () => dialog.close(), { signal: closed.signal })
   dialog.showModal()
+  dialog.querySelector<HTMLElement>('.dialog-body > :not(header) :is(input, .primary)')?.focus()
   return { element: dialog, close: () => dialog.close() }
 }
 

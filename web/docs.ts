@@ -2,6 +2,7 @@
 import { Refused } from '@mediagen/client/errors.ts'
 import { createApi } from './api.ts'
 import { settleKey } from './arrived-key.ts'
+import { Balance } from './balance.ts'
 import { Catalog } from './catalog.ts'
 import { openDialog } from './dialog.ts'
 import { createContents } from './docs/contents.ts'
@@ -13,7 +14,8 @@ import { button, element, linkButton } from './element.ts'
 import { keyForm } from './key-view.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JsonObject } from './records.ts'
-import { followOtherTabs } from './session.ts'
+import { followOtherTabs, forgetEverything } from './session.ts'
+import { walletBadge } from './wallet-badge.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -21,6 +23,7 @@ const account = document.querySelector<HTMLElement>('#account') as HTMLElement
 
 let key: string | null = null
 let leaving = new AbortController()
+let session = new AbortController()
 
 /** Asks for a key over the page. */
 function signIn(): void {
@@ -29,6 +32,11 @@ function signIn(): void {
     useKey(entered)
   })
   const dialog = openDialog('Your API key', [form])
+}
+
+function signOut(): void {
+  forgetEverything()
+  useKey(null)
 }
 
 let useKey: (entered: string | null) => void = () => {}
@@ -120,10 +128,21 @@ function start(reference: Reference): void {
   useKey = (entered) => {
     const isNew = key === null && entered !== null
     key = entered
+    session.abort()
+    session = new AbortController()
     account.replaceChildren(
       entered === null
         ? button('Enter a key', signIn, { icon: 'key', look: 'quiet small' })
-        : element('span', { class: 'fine' }, 'Signed in'),
+        : walletBadge(
+            new Balance(
+              createApi(entered, () => {}),
+              session.signal,
+            ),
+            session.signal,
+          ),
+      ...(entered === null
+        ? []
+        : [button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })]),
     )
     if (isNew) void addModels(entered)
     if (location.hash.startsWith('#/model/')) show(false)

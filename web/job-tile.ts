@@ -1,7 +1,7 @@
 // A job as a tile of a gallery: its picture or state, and a few words.
 import { createDraftPicture, type DraftPicture } from './draft-picture.ts'
 import { element, icon } from './element.ts'
-import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
+import { describeLabels, describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
 import { outputThumbnail } from './output-media.ts'
 import type { JobRecord } from './records.ts'
 import { toHash } from './route.ts'
@@ -28,6 +28,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
       if (state === shown) return
       shown = state
       link.dataset['status'] = next.status
+      const labels = describeLabels(next).map((text) => element('span', { class: 'label-chip' }, text))
       const words = describeInput(next) ?? name(next.model)
       const money = next.credits > 0 ? ` · ${formatCredits(next.credits)}` : ''
       link.replaceChildren(
@@ -42,6 +43,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
             { class: 'fine' },
             `${formatAge(next.created_at, Date.now())}${next.status === 'succeeded' ? money : ` · ${describeStatus(next)}`}`,
           ),
+          labels.length > 0 ? element('span', { class: 'labels' }, ...labels) : null,
         ),
       )
     },

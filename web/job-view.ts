@@ -1,12 +1,14 @@
 // A job in full: its progress, its result or error, and its credits.
 import { isOlder } from '@mediagen/client/records.ts'
 import type { Catalog } from './catalog.ts'
+import { copyButton } from './copy-button.ts'
 import { askToDelete, deleteJob, mayDelete } from './delete-jobs.ts'
 import { createDraftPicture } from './draft-picture.ts'
 import { element, icon, linkButton, button } from './element.ts'
 import { toForm } from './form-model.ts'
 import {
   describeKept,
+  describeLabels,
   describeMoney,
   describeOutput,
   describeStatus,
@@ -19,14 +21,19 @@ import {
   toLocalUrl,
   tookSeconds,
 } from './job-words.ts'
+import { menu, type MenuChoice } from './menu.ts'
+import { moment } from './moment.ts'
 import { navigate } from './navigate.ts'
 import { outputMedia } from './output-media.ts'
 import { findShape, type Shape, toFullWidth } from './output-shape.ts'
-import { problemNotice, technicalDetails } from './problem-notice.ts'
+import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput, handMedia, rememberMedia } from './session.ts'
 import type { ViewDeps } from './view-deps.ts'
+
+// Models that take what was made as their input, in the menu under it.
+const mostEditors = 8
 
 export interface JobView {
   readonly element: HTMLElement
@@ -88,7 +95,7 @@ export function createJobView(deps: ViewDeps, onDeleted: (jobId: string) => void
   }
   function ended(job: JobRecord): HTMLElement[] {
     if (job.deleted_at !== null) return [deleted(job.deleted_at)]
-    const clicked = button('Delete', () => void remove(job, clicked), { icon: 'bin', look: 'quiet' })
+    const clicked = button('Delete', () => void remove(job, clicked), { icon: 'bin', look: 'bare' })
     clicked.hidden = !mayDelete(job)
     const row = actions(job, deps, clicked)
     const reason = explainEnd(job)
@@ -179,7 +186,7 @@ function failure(job: JobRecord, reason: string): HTMLElement {
             job.error.retryable ? 'Trying again may help.' : 'The same input would most likely fail again.',
           )
         : '',
-      technicalDetails(element('code', {}, job.error.code)),
+      handOn(job, job.error.code),
     )
   return element(
     'div',
@@ -189,26 +196,48 @@ function failure(job: JobRecord, reason: string): HTMLElement {
   )
 }
 
+/** What whoever runs the server needs to find out more. */
+function handOn(job: JobRecord, code: string): HTMLElement {
+  const facts = `${job.job_id}, ${code}, ${job.model}, ${job.finished_at ?? job.created_at}`
+  return element(
+    'p',
+    { class: 'hand-on' },
+    'If you ask for help, hand on:',
+    element('code', {}, job.job_id),
+    element('code', {}, code),
+    copyButton('Copy', () => facts, { look: 'quiet small' }),
+  )
+}
+
 /** `last` stays behind what is known later. */
 function actions(job: JobRecord, deps: ViewDeps, last: HTMLElement): HTMLElement {
   const row = element('div', { class: 'actions' }, last)
   if (job.input)
     last.before(
-      button('Use these settings', () => navigate({ view: 'remix', id: job.job_id }), { icon: 'again', look: 'quiet' }),
+      // A link, so that it can be handed on, too.
+      linkButton('Use these settings', toHash({ view: 'remix', id: job.job_id }), { icon: 'again', look: 'quiet' }),
     )
   const [output] = job.outputs
   if (output && output.url !== null)
     void deps.catalog.editorsFor(job.model).then(
-      (editors) => last.before(...editors.slice(0, 4).map((editor) => useAsInput(output, editor, describeJob(job)))),
+      (editors) => {
+        const choices = editors.slice(0, mostEditors).map((editor) => useAsInput(output, editor, describeJob(job)))
+        const [only, ...others] = choices
+        if (only) last.before(others.length > 0 ? menu('Use in another model', choices) : useAlone(only))
+      },
       () => {},
     )
   return row
 }
 
-function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): HTMLElement {
-  return button(
-    `Use in ${editor.name}`,
-    () => {
+function useAlone({ label, run }: MenuChoice): HTMLElement {
+  return button(`Use in ${label}`, run, { icon: 'edit', look: 'quiet' })
+}
+
+function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): MenuChoice {
+  return {
+    label: editor.name,
+    run() {
       if (output.url === null) return
       // The server reads its own outputs from its disk, so nothing is transferred.
       handMedia(editor.id, output.url)
@@ -220,8 +249,7 @@ function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): H
       })
       navigate({ view: 'model', id: editor.id })
     },
-    { icon: 'edit', look: 'quiet' },
-  )
+  }
 }
 
 function facts(job: JobRecord, catalog: Catalog): HTMLElement {
@@ -234,24 +262,33 @@ function facts(job: JobRecord, catalog: Catalog): HTMLElement {
   )
   const rows: readonly (readonly [string, Node | string])[] = [
     ['Model', model],
-    [
-      'Started',
-      element('time', { datetime: job.created_at, title: job.created_at }, formatAge(job.created_at, Date.now())),
-    ],
+    ['Started', moment(job.created_at)],
     ...(took === null ? [] : [['Took', formatSeconds(took)] as const]),
     ...(job.served_by === null ? [] : [['Made by', job.served_by] as const]),
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
     ['Quoted', formatCredits(job.billing.quoted)],
     ...(location.hash === page ? [] : [['Link', element('a', { href: page }, 'Open its own page')] as const]),
-    ...(job.input === null
-      ? []
-      : [
-          ['Remix', element('a', { href: toHash({ view: 'remix', id: job.job_id }) }, 'Link to its settings')] as const,
-        ]),
+    ...(Object.keys(job.labels).length === 0 ? [] : [['Labels', labels(job)] as const]),
+    ...(job.key_name === null ? [] : [['Key', job.key_name] as const]),
+    ['Id', id(job)],
   ]
   return element(
     'dl',
     { class: 'facts' },
     ...rows.map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+  )
+}
+
+function labels(job: JobRecord): HTMLElement {
+  const chips = describeLabels(job).map((words) => element('li', { class: 'label-chip' }, words))
+  return element('ul', { class: 'labels' }, ...chips)
+}
+
+function id({ job_id }: JobRecord): HTMLElement {
+  return element(
+    'span',
+    { class: 'id-row' },
+    element('code', {}, job_id),
+    copyButton('Copy', () => job_id, { look: 'text' }),
   )
 }

@@ -109,6 +109,13 @@ export function describeKept({ url, kept_until }: Pick<OutputRecord, 'url' | 'ke
   return `${url === null ? 'was kept' : 'kept'} until ${new Date(kept_until).toLocaleString('en-GB', day)}`
 }
 
+/** "team: ads", in the order of the names. */
+export function describeLabels({ labels }: Pick<JobRecord, 'labels'>): string[] {
+  return Object.entries(labels)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value]) => `${name}: ${value}`)
+}
+
 /** A file name from the model and the job. */
 export function toFileName(job: Pick<JobRecord, 'job_id' | 'model'>, output: OutputRecord, index: number): string {
   const subtype = output.content_type

@@ -1,5 +1,7 @@
 // The filters of the library: by state and model, which the server applies, and by words and date, which are applied here.
+import { dateField } from './date-field.ts'
 import { element, icon } from './element.ts'
+import { describeLabels } from './job-words.ts'
 import type { JobRecord, ModelRecord } from './records.ts'
 import { describeInput } from './session.ts'
 
@@ -26,10 +28,10 @@ const states = [
 ] as const
 const typingPauseMs = 200
 
-/** Whether a job has the words of a filter, in its input or in the name of its model, or in its id. */
+/** Whether a job has the words of a filter, in its input, its labels or the name of its model, or in its id. */
 export function hasWords(job: JobRecord, { words }: Pick<LibraryFilter, 'words'>, modelName: string): boolean {
   const text =
-    `${describeInput(job) ?? ''}\n${JSON.stringify(job.input ?? {})}\n${modelName}\n${job.job_id}`.toLowerCase()
+    `${describeInput(job) ?? ''}\n${JSON.stringify(job.input ?? {})}\n${describeLabels(job).join('\n')}\n${modelName}\n${job.job_id}`.toLowerCase()
   return words
     .toLowerCase()
     .split(/\s+/)
@@ -85,12 +87,7 @@ export function libraryFilterBar(
       element('option', { value: id, selected: id === filter.model }, nameModel(name, mode, [...models.values()])),
     ),
   )
-  const since = element('input', {
-    type: 'date',
-    class: 'input',
-    value: filter.since,
-    onchange: () => change({ since: since.value }),
-  })
+  const since = dateField('From', { value: filter.since, onChange: (day) => change({ since: day }) })
   return element(
     'div',
     { class: 'library-filters' },
@@ -100,7 +97,7 @@ export function libraryFilterBar(
       { class: 'library-fields' },
       element('div', { class: 'search' }, icon('search'), words),
       element('div', { class: 'select' }, model),
-      element('label', { class: 'library-since' }, 'From', since),
+      since.element,
     ),
   )
 }

@@ -1,5 +1,9 @@
 // Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
-import { accountView } from './account-view.ts'
+import { accountView } from './account/account-view.ts'
+import { keysView } from './account/keys-view.ts'
+import { usageView } from './account/usage-view.ts'
+import { walletView } from './account/wallet-view.ts'
+import { webhooksView } from './account/webhooks-view.ts'
 import { createApi } from './api.ts'
 import { settleKey } from './arrived-key.ts'
 import { Balance } from './balance.ts'
@@ -17,8 +21,6 @@ import { uploadsView } from './uploads-view.ts'
 import { variationsView } from './variations-view.ts'
 import type { ViewDeps } from './view-deps.ts'
 import { walletBadge } from './wallet-badge.ts'
-import { walletView } from './wallet-view.ts'
-import { webhooksView } from './webhooks-view.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -32,7 +34,9 @@ const views: {
   library: (_route, deps) => libraryView(deps),
   uploads: (_route, deps) => uploadsView(deps),
   account: (_route, deps) => accountView(deps),
+  usage: (_route, deps) => usageView(deps),
   wallet: (_route, deps) => walletView(deps),
+  keys: (_route, deps) => keysView(deps),
   webhooks: (_route, deps) => webhooksView(deps),
   job: ({ id }, deps) => jobPage(deps, id),
   remix: ({ id }, deps) => remixPage(deps, id),
@@ -46,7 +50,9 @@ const places: { readonly [View in Route['view']]?: string } = {
   uploads: 'library',
   variations: 'library',
   model: 'models',
+  usage: 'account',
   wallet: 'account',
+  keys: 'account',
   webhooks: 'account',
   remix: 'models',
 }

@@ -6,6 +6,8 @@ export type Route =
   | { readonly view: 'library' }
   | { readonly view: 'uploads' }
   | { readonly view: 'account' }
+  | { readonly view: 'usage' }
+  | { readonly view: 'keys' }
   | { readonly view: 'wallet' }
   | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
@@ -26,7 +28,7 @@ export function parseRoute(hash: string): Route {
   return { view: unknown ? 'nowhere' : 'models' }
 }
 
-const places = ['library', 'uploads', 'account', 'wallet', 'webhooks'] as const
+const places = ['library', 'uploads', 'account', 'usage', 'wallet', 'keys', 'webhooks'] as const
 
 function isView(head: string): head is (typeof places)[number] {
   return (places as readonly string[]).includes(head)

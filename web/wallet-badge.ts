@@ -10,7 +10,7 @@ export function walletBadge(balance: Balance, signal: AbortSignal): HTMLElement 
   const held = element('span', { class: 'held' })
   const words = element('span', { role: 'status', 'aria-label': 'Balance' })
   words.append(available, ' ', unit, ' ', held)
-  const badge = element('a', { class: 'wallet', href: toHash({ view: 'wallet' }) }, words)
+  const badge = element('a', { class: 'wallet', href: `/${toHash({ view: 'wallet' })}` }, words)
 
   function show(): void {
     badge.hidden = balance.isForbidden

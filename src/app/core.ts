@@ -36,7 +36,7 @@ import { createServices, readWatchBounds } from './services.ts'
 import { layOut } from './store/data-dir.ts'
 import { openStore } from './store/store.ts'
 import { createSubmissionNotifications } from './submission-notifications.ts'
-import { startWebhooks } from './webhooks.ts'
+import { createWebhookTests, startWebhooks } from './webhooks.ts'
 import { startWorker, readSweeping } from './worker.ts'
 
 /** Starts a core with its doors, and a worker where the roles say so. */
@@ -103,9 +103,10 @@ export async function startCore(
   const watches = createWatches(readWatchBounds(config))
   showGauges(metrics, store, watches)
   const pipeline = closing.use(startPipeline(config, { store, clock, log, traces, metrics, isAlone }))
+  const sendTest = createWebhookTests(config, clock, closing)
   const services = createServices(
     config,
-    { store, files, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
+    { store, files, catalog, feed, watches, clock, sendTest, publicUrl: () => publicUrl, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
@@ -143,8 +144,7 @@ export async function startCore(
     log,
   })
   closing.defer(() => retention.stop())
-  const rootLog = startLedgerRootLog({ store, log })
-  closing.defer(() => rootLog.stop())
+  closing.defer(startLedgerRootLog({ store, log }).stop)
 
   if (config.roles.has('worker')) {
     const removal = startRefusedRemoval({ folder: folders.refused, store, retainMs, clock }, log)

@@ -9,6 +9,7 @@ import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
+import type { SendTest } from '../core/accounts/webhook.ts'
 import type { Store } from '../core/store.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
@@ -76,6 +77,7 @@ export interface ServiceDeps extends Omit<
   | 'webhookTargets'
 > {
   readonly store: Store
+  readonly sendTest: SendTest
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
   readonly catalog: Catalog & OperatorCatalog
   /** Address under which clients reach this server. */
@@ -141,7 +143,13 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     ),
     guardService(
       WebhooksService,
-      createWebhooksService({ store, targets: webhookTargets, maxWebhooks: config.webhookEndpoints }),
+      createWebhooksService({
+        store,
+        targets: webhookTargets,
+        maxWebhooks: config.webhookEndpoints,
+        sendTest: deps.sendTest,
+        tests: { perOwner: config.webhookSlotsPerEndpoint, inAll: config.webhookUnprovenSlots },
+      }),
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),

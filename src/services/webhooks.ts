@@ -4,11 +4,12 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Actor } from '../core/accounts/audit.ts'
-import { type DeliveryStatus, type Webhook, type WebhookStore } from '../core/accounts/webhook.ts'
+import type { DeliveryStatus, RedeliverOutcome, SendTest, Webhook, WebhookStore } from '../core/accounts/webhook.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import { callerOf } from './calls/caller.ts'
+import { createSlots, type SlotBounds } from '../guards/slots.ts'
+import { actorOf, callerOf } from './calls/caller.ts'
 import { findEmpty, findHidden, findLong, readPage, refuse } from './calls/request.ts'
-import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
+import { toAttemptMessage, toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './messages/convert.ts'
 import {
   createWebhookSecret,
   findBadWebhookUrl,
@@ -17,6 +18,7 @@ import {
 } from './messages/webhook-endpoint.ts'
 
 const longestDescription = 200
+const retryTestSeconds = 2
 // Stands for the id of the endpoint of starts, whose owner may want its secret before there is a first start.
 const startsId = 'starts'
 
@@ -26,11 +28,15 @@ export interface WebhooksDeps {
   readonly targets: WebhookTargets
   /** Endpoints that an account may have. */
   readonly maxWebhooks: number
+  readonly sendTest: SendTest
+  /** Tests under way, by account and in this process. */
+  readonly tests: SlotBounds
 }
 
 /** Creates the service. */
 export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof WebhooksService> {
   const { store, maxWebhooks } = deps
+  const tests = createSlots(deps.tests)
 
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await (webhookId === startsId
@@ -85,6 +91,22 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
       }
     },
 
+    async testWebhook({ webhookId }, context) {
+      const { accountId } = callerOf(context)
+      const endpoint = await store.getSigningEndpoint(accountId, webhookId)
+      if (!endpoint) throw webhookNotFound(webhookId)
+      if (endpoint.url === '')
+        refuse([{ pointer: '/webhook_id', detail: 'is the endpoint of starts, which has no URL of its own' }])
+      const slot = tests.take(accountId)
+      if (typeof slot === 'string') throw tooManyTests(slot, deps.tests)
+      try {
+        const { messageId, attempt } = await deps.sendTest(endpoint, context.signal)
+        return { messageId, attempt: toAttemptMessage(attempt) }
+      } finally {
+        slot()
+      }
+    },
+
     async deleteWebhook(request, context) {
       const { accountId } = callerOf(context)
       const { webhookId } = request.webhookId === startsId ? await findWebhook(accountId, startsId) : request
@@ -99,6 +121,13 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
       const { webhookId } = await findWebhook(accountId, request.webhookId)
       const { items, total } = await store.listDeliveries({ accountId, webhookId, jobId: null, status, ...page })
       return { deliveries: items.map(toDeliveryMessage), total }
+    },
+
+    async redeliverOwnDelivery({ webhookId, deliveryId }, context) {
+      const { accountId } = callerOf(context)
+      await findWebhook(accountId, webhookId)
+      const owner = { accountId, webhookId }
+      return { delivery: readRenewed(deliveryId, await store.redeliver(deliveryId, actorOf(context, null), owner)) }
     },
   }
 }
@@ -126,20 +155,40 @@ export function createWebhookAdmin(
     },
 
     async redeliver(request, context) {
-      const renewed = await store.redeliver(request.deliveryId, by(context))
-      switch (renewed.outcome) {
-        case 'done':
-          return { delivery: toDeliveryMessage(renewed.delivery) }
-        case 'no_delivery':
-          throw new MediagenError('delivery_not_found', `There is no delivery "${request.deliveryId}".`)
-        case 'no_webhook':
-          throw new MediagenError(
-            'webhook_not_found',
-            `The endpoint of the delivery "${request.deliveryId}" was deleted, and its secret with it.`,
-          )
-      }
+      const { deliveryId } = request
+      return { delivery: readRenewed(deliveryId, await store.redeliver(deliveryId, by(context))) }
     },
   }
+}
+
+/** @throws MediagenError `delivery_not_found`, `webhook_not_found` */
+function readRenewed(deliveryId: string, renewed: RedeliverOutcome): ReturnType<typeof toDeliveryMessage> {
+  switch (renewed.outcome) {
+    case 'done':
+      return toDeliveryMessage(renewed.delivery)
+    case 'no_delivery':
+      throw new MediagenError('delivery_not_found', `There is no delivery "${deliveryId}".`)
+    case 'no_webhook':
+      throw new MediagenError(
+        'webhook_not_found',
+        `The endpoint of the delivery "${deliveryId}" was deleted, and its secret with it.`,
+      )
+  }
+}
+
+function tooManyTests(bound: 'perOwner' | 'inAll', { perOwner, inAll }: SlotBounds): MediagenError {
+  const retry = { retryAfterSeconds: retryTestSeconds }
+  if (bound === 'inAll')
+    return new MediagenError(
+      'overloaded',
+      `This server sends ${inAll} tests of webhooks, which is the limit (MEDIAGEN_WEBHOOK_UNPROVEN_PLACES). Try again later.`,
+      retry,
+    )
+  return new MediagenError(
+    'rate_limited',
+    `The account has ${perOwner} tests of webhooks under way, which is the limit (MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT). Wait for their answers.`,
+    retry,
+  )
 }
 
 function findBadTexts(

@@ -16,7 +16,7 @@ import type { Store } from '../core/store.ts'
 import { type Span, toTraceHeaders, type Traces } from '../core/traces.ts'
 import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
-import { signWebhook, toWebhookBody } from './signature.ts'
+import { signWebhook, toWebhookBody, webhookHeaders } from './signature.ts'
 
 // A claim lasts this many times the time limit of an attempt. After a crash, the next attempt waits for its end.
 const leaseFactor = 2
@@ -193,8 +193,7 @@ async function post(
   try {
     const body = toWebhookBody(event, createdAtMs, renderJob(job, input))
     const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'mediagen-webhooks/1',
+      ...webhookHeaders,
       ...toTraceHeaders(span.context),
       ...signWebhook(secrets, deliveryId, nowMs, body),
     }

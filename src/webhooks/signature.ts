@@ -3,8 +3,11 @@ import { createHmac } from 'node:crypto'
 import type { WebhookEvent } from '../core/accounts/webhook.ts'
 import { toTimestampText } from '../core/clock.ts'
 
+/** The headers of every message, beside those that prove its origin. */
+export const webhookHeaders = { 'content-type': 'application/json', 'user-agent': 'mediagen-webhooks/1' } as const
+
 /** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
-export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {
+export function toWebhookBody(event: WebhookEvent | 'webhook.test', createdAtMs: number, data: object): string {
   return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
 }
 

@@ -40,6 +40,8 @@ const interfaceRoutes = [
   'DELETE /v1/webhooks/{webhook_id}',
   'GET /v1/webhooks/{webhook_id}/deliveries',
   'POST /v1/webhooks/{webhook_id}/rotate-secret',
+  'POST /v1/webhooks/{webhook_id}/test',
+  'POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver',
   'GET /v1/files',
   'POST /v1/files',
   'GET /v1/files/{file_id}',

@@ -287,6 +287,10 @@ test('a webhook endpoint is registered, and what was sent to it is listed and se
   expect((await asAdmin('FindDeliveries', { job_id })).deliveries).toMatchObject([{ job_id }])
   const { delivery_id } = deliveries[0]
   expect((await asAdmin('Redeliver', { delivery_id })).delivery).toMatchObject({ status: 'DELIVERY_STATUS_PENDING' })
+  const renewed = await client.call('WebhooksService/RedeliverOwnDelivery', { webhook_id, delivery_id })
+  expect(renewed.delivery).toMatchObject({ delivery_id, status: 'DELIVERY_STATUS_PENDING' })
+  const { message_id, attempt } = await client.call('WebhooksService/TestWebhook', { webhook_id })
+  expect([message_id, attempt.error]).toEqual([expect.stringMatching(/^test_/), 'The name of the host is unknown.'])
   expect(await client.call('WebhooksService/DeleteWebhook', { webhook_id })).toEqual({})
 })
 

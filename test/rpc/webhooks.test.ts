@@ -94,6 +94,90 @@ test('P216 P217 a secret is replaced through both doors, and for a day messages 
   await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
 })
 
+test('P350 an endpoint is tested through both doors: signed as deliveries are, once, with the answer', async () => {
+  const made = await hooks.register(receiver.url)
+  const path = `/v1/webhooks/${made.webhook_id}/test`
+  const { status, body } = await hooks.app.send(path, { method: 'POST' })
+  const over = await client.call('WebhooksService/TestWebhook', { webhook_id: made.webhook_id })
+  for (const id of [body.message_id, over.message_id]) {
+    const { headers, body: message } = await receiver.next()
+    expect(headers['webhook-id']).toBe(id)
+    expect(new Webhook(made.secret).verify(message, headers as Record<string, string>)).toEqual({
+      type: 'webhook.test',
+      timestamp: expect.stringMatching(/Z$/),
+      data: { webhook_id: made.webhook_id },
+    })
+  }
+  expect([status, body.attempt]).toMatchObject([200, { response_status: 200, error: null }])
+  expect(over.attempt).toMatchObject({ response_status: 200 })
+
+  // A refusal is an answer; it neither disables the endpoint nor leaves a delivery.
+  receiver.answer = 410
+  expect((await hooks.app.send(path, { method: 'POST' })).body.attempt).toMatchObject({
+    response_status: 410,
+    error: 'The endpoint answered 410.',
+  })
+  receiver.answer = 200
+  await receiver.next()
+  expect((await hooks.app.send(`/v1/webhooks/${made.webhook_id}`)).body.disabled_at).toBeNull()
+  expect(await hooks.deliveries(made.webhook_id)).toEqual([])
+
+  const { key } = await hooks.app.createAccount(0)
+  expect((await hooks.app.send(path, { method: 'POST', key })).body).toMatchObject({
+    status: 404,
+    code: 'webhook_not_found',
+  })
+  await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
+  expect((await hooks.app.send(path, { method: 'POST' })).body.code).toBe('webhook_not_found')
+})
+
+test('P351 no more tests of an account are under way than deliveries to one endpoint', async () => {
+  const made = await hooks.register(receiver.url)
+  const held: (() => void)[] = []
+  receiver.answer = (response) => void held.push(() => response.writeHead(204).end())
+  const send = () => hooks.app.send(`/v1/webhooks/${made.webhook_id}/test`, { method: 'POST' })
+  const waiting = [send(), send()]
+  await Promise.all([receiver.next(), receiver.next()])
+  const refused = await send()
+  expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '2'])
+  for (const answer of held) answer()
+  expect((await Promise.all(waiting)).map(({ body }) => body.attempt.response_status)).toEqual([204, 204])
+  receiver.answer = 200
+  expect((await send()).status).toBe(200)
+  await receiver.next()
+  await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
+})
+
+test('P352 the owner of an endpoint has a delivery sent again through both doors; nobody else has', async () => {
+  const made = await hooks.register(receiver.url)
+  const beside = await hooks.register(receiver.url)
+  const { job_id } = await hooks.runJob()
+  await Promise.all([receiver.next(), receiver.next()])
+  await hooks.delivered()
+  const [{ delivery_id }] = await hooks.deliveries(made.webhook_id)
+  const path = (webhookId: string, id = delivery_id) => `/v1/webhooks/${webhookId}/deliveries/${id}/redeliver`
+
+  const { key } = await hooks.app.createAccount(0)
+  const reader = await hooks.app.createKey(hooks.app.account.accountId, ['jobs:read'])
+  for (const [code, target, by] of [
+    ['webhook_not_found', path(made.webhook_id), key],
+    ['missing_permission', path(made.webhook_id), reader],
+    ['delivery_not_found', path(beside.webhook_id), undefined],
+    ['delivery_not_found', path(made.webhook_id, 'dlv_none'), undefined],
+  ] as const)
+    expect((await hooks.app.send(target, { method: 'POST', ...(by && { key: by }) })).body).toMatchObject({ code })
+
+  const renewed = await hooks.app.send(path(made.webhook_id), { method: 'POST' })
+  expect([renewed.status, renewed.body]).toMatchObject([200, { delivery_id, job_id, status: 'pending' }])
+  expect((await receiver.next()).headers['webhook-id']).toBe(delivery_id)
+  await hooks.delivered()
+  await client.call('WebhooksService/RedeliverOwnDelivery', { webhook_id: made.webhook_id, delivery_id })
+  expect((await receiver.next()).headers['webhook-id']).toBe(delivery_id)
+  await hooks.delivered()
+  expect((await hooks.deliveries(made.webhook_id))[0].attempts).toHaveLength(3)
+  for (const { webhook_id } of [made, beside]) await hooks.app.send(`/v1/webhooks/${webhook_id}`, { method: 'DELETE' })
+})
+
 test("what is wrong is refused by name, and another account's endpoint is not found", async () => {
   const refusal = async (rpc: string, request: object, key = hooks.app.account.key) =>
     (await client.refusal(rpc, request, { key })).detail

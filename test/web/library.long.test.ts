@@ -41,7 +41,7 @@ inBrowser('jobs of any tab are found by state, model, words and date', async () 
   await page.until(shows('a blue fox', 'a red fox in snow'))
   const day = (date: string) =>
     page.evaluate(
-      `{ const since = document.querySelector('[type=date]'); since.value = '${date}'; since.dispatchEvent(new Event('change')) }`,
+      `{ const since = document.querySelector('[placeholder=YYYY-MM-DD]'); since.value = '${date}'; since.dispatchEvent(new Event('change')) }`,
     )
   await day('2099-01-01')
   await page.until(`document.querySelector('.empty')`)
@@ -82,7 +82,7 @@ inBrowser('settings of a job that another client started are used again', async 
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/job/${job.job_id}`)
   await page.until(`document.querySelector('.result img')?.alt === 'a red fox'`)
-  await press(page, '.job .actions button')
+  await press(page, '.job .actions a')
   await page.until(`document.querySelector('textarea')?.value === 'a red fox'`)
   expect(await page.evaluate(`document.querySelector('.field[data-name=width] .number').value`)).toBe('128')
 })

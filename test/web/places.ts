@@ -19,6 +19,7 @@ const instant = 'test/instant/text-to-image'
 /** Gives the account of a server something of each kind. */
 export async function fillAccount({ app, register }: WebhookApp): Promise<Jobs> {
   const { accountId, key } = app.account
+  await app.send('/v1/keys', { body: { permissions: ['models:read'], name: 'guest', limits: { daily: 20 } } })
   const make = async (model: string, input: object, wait = true): Promise<string> =>
     (await app.generate(model, input, { wait })).body.job_id
   const sound = await make('builtin/audio/speech/text-to-speech', { text: 'A lighthouse at dusk.' })
@@ -40,7 +41,10 @@ export async function fillAccount({ app, register }: WebhookApp): Promise<Jobs> 
   await app.admin.revokeKey({ keyId: old.key?.keyId ?? '' })
   await app.admin.createKey({ accountId, permissions: [toPermissionCode('generate')], name: 'print shop' })
   await register(`${app.url}/hook`)
-  await make(instant, { prompt: 'a picture that a webhook tells of' })
+  await app.send('/v1/run?wait=true', {
+    headers: { 'idempotency-key': 'labelled', 'mediagen-labels': 'team=ads' },
+    body: { model: instant, input: { prompt: 'a picture that a webhook tells of' }, max_credits: 10 },
+  })
   return { sound, failed, deleted, running, picture }
 }
 
@@ -101,9 +105,38 @@ export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>>
       await press(page, '.tile:nth-child(2)')
     },
     uploads: at('#/uploads', `document.querySelector('.upload')`),
-    account: at('#/account', `document.querySelector('.limits')`),
+    account: at('#/account', `document.querySelector('.limits') && document.querySelector('.chart')`),
+    usage: at(
+      '#/usage',
+      `document.querySelector('.usage-table tbody tr') && document.querySelectorAll('.chip').length > 3`,
+    ),
+    keys: at('#/keys', `document.querySelector('.key-list') && !document.querySelector('.ended-keys[open]')`),
+    'key-to-make': async (page) => {
+      await press(page, '.head-row button')
+      await page.until(`document.querySelector('dialog[open]')`)
+      await page.evaluate(`document.querySelector('dialog .more-fields').open = true`)
+    },
+    'key-to-revoke': async (page) => {
+      await page.evaluate(`document.querySelector('dialog[open]')?.close()`)
+      await press(page, '.key-list .actions button:last-child')
+      await page.until(`document.querySelector('dialog[open]')`)
+    },
+    'key-made': async (page) => {
+      await page.evaluate(`document.querySelector('dialog[open]')?.close()`)
+      await press(page, '.head-row button')
+      await press(page, 'dialog [type=submit]')
+      await page.until(`document.querySelector('dialog .secret')`)
+    },
     credits: at('#/wallet', `document.querySelector('.ledger tbody tr')`),
-    webhooks: at('#/webhooks', `document.querySelector('.webhooks tbody tr')`),
+    webhooks: at('#/webhooks', `document.querySelector('.deliveries li')`),
+    'webhook-tested': async (page) => {
+      await press(page, '.webhook-head button')
+      await page.until(`document.querySelector('.test-result .notice')`)
+    },
+    'webhook-to-add': async (page) => {
+      await press(page, '.head-row button')
+      await page.until(`document.querySelector('dialog[open]')`)
+    },
     'job-picture': at(`#/job/${jobs.picture}`, result),
     'job-sound': at(`#/job/${jobs.sound}`, result),
     'job-failed': at(`#/job/${jobs.failed}`, `document.querySelector('.job .notice')`),

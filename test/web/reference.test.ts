@@ -15,7 +15,7 @@ async function openReference(hash = '', { signedIn = false } = {}): Promise<Brow
   const page = await browser.openPage()
   if (signedIn) {
     await page.open(`${app.url}/docs#key=${app.account.key}`)
-    await page.until(`document.querySelector('#account')?.textContent === 'Signed in'`)
+    await page.until(`document.querySelector('#account .wallet')`)
   }
   await page.open(`${app.url}/docs${hash}`)
   await page.until(`document.querySelector('.reference-page h1')`)

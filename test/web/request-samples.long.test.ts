@@ -25,9 +25,10 @@ const { operations } = readReference((await app.send('/openapi.json', { key: nul
 /** What is filled in: ids of records that were made for this run. */
 async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<Record<string, object>> }> {
   const quote = await app.quote(model, input)
-  const { body: job } = await app.generate(model, input)
   const webhook = { url: 'https://example.com/hooks' }
   const { body: created } = await app.send('/v1/webhooks', { body: webhook })
+  const { body: job } = await app.generate(model, input)
+  const { body: deliveries } = await app.send(`/v1/webhooks/${created.webhook_id}/deliveries`)
   const upload = await fetch(`${app.url}/v1/files`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' },
@@ -44,6 +45,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
       ['model', model],
       ['job_id', job.job_id],
       ['webhook_id', created.webhook_id],
+      ['delivery_id', deliveries.data[0].delivery_id],
       ['file_id', file.file_id],
       ['key_id', key.key_id],
       ['code', 'quote_expired'],

@@ -1,42 +1,83 @@
-// The page of webhooks: the endpoints of the account, and what became of each delivery.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+// The page of webhooks: endpoints are added, tested, given another secret and deleted; what was sent is sent again.
+import { Webhook } from 'standardwebhooks'
 import { expect } from 'vitest'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from '../webhooks/webhook-app.ts'
-import { inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
+import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
 
-inBrowser('endpoints are listed with their deliveries', async () => {
-  const receiver = createServer((_request, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
-  await once(receiver, 'listening')
-  try {
-    await using hooks = await startWebhookApp()
-    const { app } = hooks
-    await using page = await browser.openPage()
-    await page.open(`${app.url}/#key=${app.account.key}&/webhooks`)
-    expect(await page.until(textOf('.empty'))).toBe('This account has no webhooks.')
-
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
-    const { webhook_id } = await hooks.register(url)
-    const { job_id } = await hooks.runJob()
-    await expect.poll(async () => (await hooks.deliveries(webhook_id))[0]?.status).toBe('delivered')
-    await page.evaluate(`location.hash = '#/account'`)
-    await page.until(`document.querySelector('.account-parts [href="#/webhooks"]')`)
-    await press(page, '.account-parts [href="#/webhooks"]')
-    expect(await page.until(textOf('.webhooks h2'))).toBe(url)
-    await page.until(`document.querySelectorAll('.webhooks tbody tr').length === 1`)
-    expect(await page.evaluate(textOf('.webhooks tbody .number'))).toBe('Delivered')
-    // On a phone a long state takes a few lines, not one a word.
-    await page.resize(360)
-    await page.evaluate(`document.querySelector('.webhooks .number').textContent = 'To be sent again after 2 attempts'`)
-    expect(await page.evaluate(`document.querySelector('.webhooks .number').clientWidth`)).toBeGreaterThan(110)
-    expect(await page.evaluate(`document.querySelector('.webhooks .number').clientHeight`)).toBeLessThan(90)
-    expect(await page.evaluate(`document.querySelector('.webhooks tbody a').hash`)).toBe(`#/job/${job_id}`)
-    expect(page.errors).toEqual([])
-  } finally {
-    receiver.close()
-    receiver.closeAllConnections()
+inBrowser('P354 a webhook is added, tested, sent to again, given another secret and deleted', async () => {
+  await using receiver = await openReceiver()
+  await using hooks = await startWebhookApp()
+  const { app } = hooks
+  await using page = await browser.openPage()
+  const say = (words: string) =>
+    page.until(
+      `(() => { const one = [...document.querySelectorAll('main button')].find(({ textContent, hidden }) => textContent === ${JSON.stringify(words)} && !hidden); one?.click(); return one })() !== undefined`,
+    )
+  const close = async (): Promise<void> => {
+    await press(page, 'dialog [aria-label=Close]')
+    await page.until(`!document.querySelector('dialog')`)
   }
+  await page.open(`${app.url}/#key=${app.account.key}&/webhooks`)
+  expect(await page.until(textOf('.nothing-yet h2'))).toBe('No webhooks yet')
+
+  await say('Add a webhook')
+  await press(page, 'dialog [type=submit]')
+  expect(await page.until(textOf('dialog .field-error'))).toBe('Enter the URL of your server.')
+  await fill(page, 'dialog [type=url]', 'no url')
+  await press(page, 'dialog [type=submit]')
+  await page.until(`document.querySelector('dialog .notice')`)
+  await fill(page, 'dialog [type=url]', receiver.url)
+  await press(page, 'dialog [type=submit]')
+  const secret = await page.until<string>(textOf('.secret'))
+  await close()
+  expect(await page.until(textOf('.webhooks h2'))).toBe(receiver.url)
+
+  await say('Send a test')
+  const tested = await receiver.next()
+  expect(new Webhook(secret).verify(tested.body, tested.headers as Record<string, string>)).toMatchObject({
+    type: 'webhook.test',
+  })
+  await page.until(`${textOf('.test-result strong')} === 'The test was delivered'`)
+  receiver.answer = 500
+  await say('Send a test')
+  await receiver.next()
+  await page.until(`${textOf('.test-result p')}.startsWith('The endpoint answered 500.')`)
+
+  receiver.answer = 200
+  const { job_id } = await hooks.runJob()
+  const { headers } = await receiver.next()
+  await hooks.delivered()
+  await page.reload()
+  await page.until(`${textOf('.delivery-state')} === 'Delivered'`)
+  expect(await page.evaluate(`document.querySelector('.deliveries a').hash`)).toBe(`#/job/${job_id}`)
+  await say('Send again')
+  expect((await receiver.next()).headers['webhook-id']).toBe(headers['webhook-id'])
+  await page.until(`${textOf('.delivery-state')} === 'Delivered'`)
+  // On a phone a state is one line.
+  await page.resize(360)
+  expect(await page.evaluate(`document.querySelector('.delivery-state').clientHeight`)).toBeLessThan(40)
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+
+  await say('Another secret')
+  await press(page, 'dialog .danger')
+  const renewed = await page.until<string>(textOf('.secret'))
+  expect(renewed).not.toBe(secret)
+  await close()
+  await say('Send a test')
+  const signed = await receiver.next()
+  for (const each of [secret, renewed])
+    expect(new Webhook(each).verify(signed.body, signed.headers as Record<string, string>)).toBeDefined()
+
+  await say('Delete')
+  await press(page, 'dialog .quiet')
+  await page.until(`!document.querySelector('dialog')`)
+  await say('Delete')
+  await press(page, 'dialog .danger')
+  expect(await page.until(textOf('.nothing-yet h2'))).toBe('No webhooks yet')
+  expect((await app.send('/v1/webhooks')).body.total).toBe(0)
+  // The refused URL is the one error.
+  expect(page.errors).toEqual([expect.stringContaining('400')])
 })

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/webhooks.proto.
  */
 export const file_mediagen_v1_webhooks: GenFile = /*@__PURE__*/
-  fileDesc("ChptZWRpYWdlbi92MS93ZWJob29rcy5wcm90bxILbWVkaWFnZW4udjEi9QEKB1dlYmhvb2sSEgoKd2ViaG9va19pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgsKA3VybBgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKC2Rpc2FibGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhUKDWluY2x1ZGVfaW5wdXQYByABKAhCDgoMX2Rlc2NyaXB0aW9uQg4KDF9kaXNhYmxlZF9hdCKxAwoIRGVsaXZlcnkSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEgsKA3VybBgEIAEoCRIOCgZqb2JfaWQYBSABKAkSDAoEdHlwZRgGIAEoCRIrCgZzdGF0dXMYByABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxIuCghhdHRlbXB0cxgIIAMoCzIcLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5QXR0ZW1wdBISCgVlcnJvchgJIAEoCUgAiAEBEjgKD25leHRfYXR0ZW1wdF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CgtmaW5pc2hlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIICgZfZXJyb3JCEgoQX25leHRfYXR0ZW1wdF9hdEIOCgxfZmluaXNoZWRfYXQirQEKD0RlbGl2ZXJ5QXR0ZW1wdBIwCgxhdHRlbXB0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD3Jlc3BvbnNlX3N0YXR1cxgCIAEoBUgAiAEBEhIKBWVycm9yGAMgASgJSAGIAQESGAoQZHVyYXRpb25fc2Vjb25kcxgEIAEoAUISChBfcmVzcG9uc2Vfc3RhdHVzQggKBl9lcnJvciJPChRDcmVhdGVXZWJob29rUmVxdWVzdBILCgN1cmwYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFQoNaW5jbHVkZV9pbnB1dBgDIAEoCCJOChVDcmVhdGVXZWJob29rUmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIicKEUdldFdlYmhvb2tSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkiOwoSR2V0V2ViaG9va1Jlc3BvbnNlEiUKB3dlYmhvb2sYASABKAsyFC5tZWRpYWdlbi52MS5XZWJob29rIkMKE0xpc3RXZWJob29rc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0Ik0KFExpc3RXZWJob29rc1Jlc3BvbnNlEiYKCHdlYmhvb2tzGAEgAygLMhQubWVkaWFnZW4udjEuV2ViaG9vaxINCgV0b3RhbBgCIAEoBSIwChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJIo8BChtSb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJEjkKFXByZXZpb3VzX3NlY3JldF91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKgoURGVsZXRlV2ViaG9va1JlcXVlc3QSEgoKd2ViaG9va19pZBgBIAEoCSIXChVEZWxldGVXZWJob29rUmVzcG9uc2UihgEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJEisKBnN0YXR1cxgCIAEoDjIbLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJSChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEikKCmRlbGl2ZXJpZXMYASADKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeRINCgV0b3RhbBgCIAEoBSqJAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGgoWREVMSVZFUllfU1RBVFVTX0ZBSUxFRBADMtcECg9XZWJob29rc1NlcnZpY2USXAoNQ3JlYXRlV2ViaG9vaxIhLm1lZGlhZ2VuLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0GiIubWVkaWFnZW4udjEuQ3JlYXRlV2ViaG9va1Jlc3BvbnNlIgSguxgHElYKCkdldFdlYmhvb2sSHi5tZWRpYWdlbi52MS5HZXRXZWJob29rUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkdldFdlYmhvb2tSZXNwb25zZSIHkAIBoLsYBxJcCgxMaXN0V2ViaG9va3MSIC5tZWRpYWdlbi52MS5MaXN0V2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAcSbgoTUm90YXRlV2ViaG9va1NlY3JldBInLm1lZGlhZ2VuLnYxLlJvdGF0ZVdlYmhvb2tTZWNyZXRSZXF1ZXN0GigubWVkaWFnZW4udjEuUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlIgSguxgHElwKDURlbGV0ZVdlYmhvb2sSIS5tZWRpYWdlbi52MS5EZWxldGVXZWJob29rUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkRlbGV0ZVdlYmhvb2tSZXNwb25zZSIEoLsYBxJiCg5MaXN0RGVsaXZlcmllcxIiLm1lZGlhZ2VuLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBojLm1lZGlhZ2VuLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiB5ACAaC7GAdiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChptZWRpYWdlbi92MS93ZWJob29rcy5wcm90bxILbWVkaWFnZW4udjEi9QEKB1dlYmhvb2sSEgoKd2ViaG9va19pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgsKA3VybBgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKC2Rpc2FibGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhUKDWluY2x1ZGVfaW5wdXQYByABKAhCDgoMX2Rlc2NyaXB0aW9uQg4KDF9kaXNhYmxlZF9hdCKxAwoIRGVsaXZlcnkSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEgsKA3VybBgEIAEoCRIOCgZqb2JfaWQYBSABKAkSDAoEdHlwZRgGIAEoCRIrCgZzdGF0dXMYByABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxIuCghhdHRlbXB0cxgIIAMoCzIcLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5QXR0ZW1wdBISCgVlcnJvchgJIAEoCUgAiAEBEjgKD25leHRfYXR0ZW1wdF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CgtmaW5pc2hlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIICgZfZXJyb3JCEgoQX25leHRfYXR0ZW1wdF9hdEIOCgxfZmluaXNoZWRfYXQirQEKD0RlbGl2ZXJ5QXR0ZW1wdBIwCgxhdHRlbXB0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD3Jlc3BvbnNlX3N0YXR1cxgCIAEoBUgAiAEBEhIKBWVycm9yGAMgASgJSAGIAQESGAoQZHVyYXRpb25fc2Vjb25kcxgEIAEoAUISChBfcmVzcG9uc2Vfc3RhdHVzQggKBl9lcnJvciJPChRDcmVhdGVXZWJob29rUmVxdWVzdBILCgN1cmwYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFQoNaW5jbHVkZV9pbnB1dBgDIAEoCCJOChVDcmVhdGVXZWJob29rUmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIicKEUdldFdlYmhvb2tSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkiOwoSR2V0V2ViaG9va1Jlc3BvbnNlEiUKB3dlYmhvb2sYASABKAsyFC5tZWRpYWdlbi52MS5XZWJob29rIkMKE0xpc3RXZWJob29rc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0Ik0KFExpc3RXZWJob29rc1Jlc3BvbnNlEiYKCHdlYmhvb2tzGAEgAygLMhQubWVkaWFnZW4udjEuV2ViaG9vaxINCgV0b3RhbBgCIAEoBSIwChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJIo8BChtSb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJEjkKFXByZXZpb3VzX3NlY3JldF91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKAoSVGVzdFdlYmhvb2tSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkiWAoTVGVzdFdlYmhvb2tSZXNwb25zZRISCgptZXNzYWdlX2lkGAEgASgJEi0KB2F0dGVtcHQYAiABKAsyHC5tZWRpYWdlbi52MS5EZWxpdmVyeUF0dGVtcHQiKgoURGVsZXRlV2ViaG9va1JlcXVlc3QSEgoKd2ViaG9va19pZBgBIAEoCSIXChVEZWxldGVXZWJob29rUmVzcG9uc2UihgEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJEisKBnN0YXR1cxgCIAEoDjIbLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJSChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEikKCmRlbGl2ZXJpZXMYASADKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeRINCgV0b3RhbBgCIAEoBSJGChtSZWRlbGl2ZXJPd25EZWxpdmVyeVJlcXVlc3QSEgoKd2ViaG9va19pZBgBIAEoCRITCgtkZWxpdmVyeV9pZBgCIAEoCSJHChxSZWRlbGl2ZXJPd25EZWxpdmVyeVJlc3BvbnNlEicKCGRlbGl2ZXJ5GAEgASgLMhUubWVkaWFnZW4udjEuRGVsaXZlcnkqiQEKDkRlbGl2ZXJ5U3RhdHVzEh8KG0RFTElWRVJZX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF0RFTElWRVJZX1NUQVRVU19QRU5ESU5HEAESHQoZREVMSVZFUllfU1RBVFVTX0RFTElWRVJFRBACEhoKFkRFTElWRVJZX1NUQVRVU19GQUlMRUQQAzKiBgoPV2ViaG9va3NTZXJ2aWNlElwKDUNyZWF0ZVdlYmhvb2sSIS5tZWRpYWdlbi52MS5DcmVhdGVXZWJob29rUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkNyZWF0ZVdlYmhvb2tSZXNwb25zZSIEoLsYBxJWCgpHZXRXZWJob29rEh4ubWVkaWFnZW4udjEuR2V0V2ViaG9va1JlcXVlc3QaHy5tZWRpYWdlbi52MS5HZXRXZWJob29rUmVzcG9uc2UiB5ACAaC7GAcSXAoMTGlzdFdlYmhvb2tzEiAubWVkaWFnZW4udjEuTGlzdFdlYmhvb2tzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkxpc3RXZWJob29rc1Jlc3BvbnNlIgeQAgGguxgHEm4KE1JvdGF0ZVdlYmhvb2tTZWNyZXQSJy5tZWRpYWdlbi52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBooLm1lZGlhZ2VuLnYxLlJvdGF0ZVdlYmhvb2tTZWNyZXRSZXNwb25zZSIEoLsYBxJWCgtUZXN0V2ViaG9vaxIfLm1lZGlhZ2VuLnYxLlRlc3RXZWJob29rUmVxdWVzdBogLm1lZGlhZ2VuLnYxLlRlc3RXZWJob29rUmVzcG9uc2UiBKC7GAcSXAoNRGVsZXRlV2ViaG9vaxIhLm1lZGlhZ2VuLnYxLkRlbGV0ZVdlYmhvb2tSZXF1ZXN0GiIubWVkaWFnZW4udjEuRGVsZXRlV2ViaG9va1Jlc3BvbnNlIgSguxgHEmIKDkxpc3REZWxpdmVyaWVzEiIubWVkaWFnZW4udjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiMubWVkaWFnZW4udjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIHkAIBoLsYBxJxChRSZWRlbGl2ZXJPd25EZWxpdmVyeRIoLm1lZGlhZ2VuLnYxLlJlZGVsaXZlck93bkRlbGl2ZXJ5UmVxdWVzdBopLm1lZGlhZ2VuLnYxLlJlZGVsaXZlck93bkRlbGl2ZXJ5UmVzcG9uc2UiBKC7GAdiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * An endpoint of an account.
@@ -440,6 +440,56 @@ export const RotateWebhookSecretResponseSchema: GenMessage<RotateWebhookSecretRe
   messageDesc(file_mediagen_v1_webhooks, 10);
 
 /**
+ * Which endpoint to test.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
+ *
+ * @generated from message mediagen.v1.TestWebhookRequest
+ */
+export type TestWebhookRequest = Message<"mediagen.v1.TestWebhookRequest"> & {
+  /**
+   * Id of an endpoint of the calling key's account.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.TestWebhookRequest.
+ * Use `create(TestWebhookRequestSchema)` to create a new message.
+ */
+export const TestWebhookRequestSchema: GenMessage<TestWebhookRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 11);
+
+/**
+ * What came of the test.
+ *
+ * @generated from message mediagen.v1.TestWebhookResponse
+ */
+export type TestWebhookResponse = Message<"mediagen.v1.TestWebhookResponse"> & {
+  /**
+   * The `webhook-id` of the message.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * The one attempt.
+   *
+   * @generated from field: mediagen.v1.DeliveryAttempt attempt = 2;
+   */
+  attempt?: DeliveryAttempt | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.TestWebhookResponse.
+ * Use `create(TestWebhookResponseSchema)` to create a new message.
+ */
+export const TestWebhookResponseSchema: GenMessage<TestWebhookResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 12);
+
+/**
  * Which endpoint to delete.
  * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
  *
@@ -459,7 +509,7 @@ export type DeleteWebhookRequest = Message<"mediagen.v1.DeleteWebhookRequest"> &
  * Use `create(DeleteWebhookRequestSchema)` to create a new message.
  */
 export const DeleteWebhookRequestSchema: GenMessage<DeleteWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 11);
+  messageDesc(file_mediagen_v1_webhooks, 13);
 
 /**
  * It was deleted.
@@ -474,7 +524,7 @@ export type DeleteWebhookResponse = Message<"mediagen.v1.DeleteWebhookResponse">
  * Use `create(DeleteWebhookResponseSchema)` to create a new message.
  */
 export const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 12);
+  messageDesc(file_mediagen_v1_webhooks, 14);
 
 /**
  * Which deliveries to list.
@@ -517,7 +567,7 @@ export type ListDeliveriesRequest = Message<"mediagen.v1.ListDeliveriesRequest">
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 13);
+  messageDesc(file_mediagen_v1_webhooks, 15);
 
 /**
  * One page of deliveries.
@@ -545,7 +595,57 @@ export type ListDeliveriesResponse = Message<"mediagen.v1.ListDeliveriesResponse
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 14);
+  messageDesc(file_mediagen_v1_webhooks, 16);
+
+/**
+ * Which delivery to send again.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r", "delivery_id": "dlv_01m81n4sg6e009ehdb3x9q6c7s"}`
+ *
+ * @generated from message mediagen.v1.RedeliverOwnDeliveryRequest
+ */
+export type RedeliverOwnDeliveryRequest = Message<"mediagen.v1.RedeliverOwnDeliveryRequest"> & {
+  /**
+   * Id of an endpoint of the calling key's account.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+
+  /**
+   * Id of a delivery to it.
+   *
+   * @generated from field: string delivery_id = 2;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.RedeliverOwnDeliveryRequest.
+ * Use `create(RedeliverOwnDeliveryRequestSchema)` to create a new message.
+ */
+export const RedeliverOwnDeliveryRequestSchema: GenMessage<RedeliverOwnDeliveryRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 17);
+
+/**
+ * The delivery, pending again.
+ *
+ * @generated from message mediagen.v1.RedeliverOwnDeliveryResponse
+ */
+export type RedeliverOwnDeliveryResponse = Message<"mediagen.v1.RedeliverOwnDeliveryResponse"> & {
+  /**
+   * The delivery.
+   *
+   * @generated from field: mediagen.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.RedeliverOwnDeliveryResponse.
+ * Use `create(RedeliverOwnDeliveryResponseSchema)` to create a new message.
+ */
+export const RedeliverOwnDeliveryResponseSchema: GenMessage<RedeliverOwnDeliveryResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 18);
 
 /**
  * The state of a delivery.
@@ -643,6 +743,17 @@ export const WebhooksService: GenService<{
     output: typeof RotateWebhookSecretResponseSchema;
   },
   /**
+   * Sends a signed message of the type `webhook.test` to an endpoint now, and answers with what came of it. It is no delivery:
+   * nothing is recorded, and nothing is tried again.
+   *
+   * @generated from rpc mediagen.v1.WebhooksService.TestWebhook
+   */
+  testWebhook: {
+    methodKind: "unary";
+    input: typeof TestWebhookRequestSchema;
+    output: typeof TestWebhookResponseSchema;
+  },
+  /**
    * Deletes an endpoint. Its pending deliveries are dropped.
    *
    * @generated from rpc mediagen.v1.WebhooksService.DeleteWebhook
@@ -661,6 +772,16 @@ export const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof ListDeliveriesRequestSchema;
     output: typeof ListDeliveriesResponseSchema;
+  },
+  /**
+   * Sends a delivery again at once, with the full number of attempts.
+   *
+   * @generated from rpc mediagen.v1.WebhooksService.RedeliverOwnDelivery
+   */
+  redeliverOwnDelivery: {
+    methodKind: "unary";
+    input: typeof RedeliverOwnDeliveryRequestSchema;
+    output: typeof RedeliverOwnDeliveryResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_mediagen_v1_webhooks, 0);

@@ -317,6 +317,15 @@ class Client:
         """Gives a webhook endpoint another `secret`; for a day messages are signed with the one before it, too."""
         return self._json("POST", f"/v1/webhooks/{escape(webhook_id, safe='')}/rotate-secret")
 
+    def test_webhook(self, webhook_id: str) -> Dict[str, Any]:
+        """Sends a signed `webhook.test` to an endpoint now; the answer has the `attempt`."""
+        return self._json("POST", f"/v1/webhooks/{escape(webhook_id, safe='')}/test")
+
+    def redeliver(self, webhook_id: str, delivery_id: str) -> Dict[str, Any]:
+        """Sends a delivery again at once, with the full number of attempts."""
+        path = f"/v1/webhooks/{escape(webhook_id, safe='')}/deliveries/{escape(delivery_id, safe='')}"
+        return self._json("POST", f"{path}/redeliver")
+
     def upload(self, path: _Path) -> Dict[str, Any]:
         """Stores a picture, a video or a sound; its `file_id` is a value for a media field of an input."""
         guessed = mimetypes.guess_type(os.fspath(path))[0] or ""

@@ -6,8 +6,9 @@
 import { followJob, type FollowOptions } from './follow.ts'
 import { generate, type GenerateOptions, run, type RunOptions, startGeneration } from './generate.ts'
 import { type Connection, createHttp } from './http.ts'
-import { toFilePath, toJobPath, toModelPath } from './paths.ts'
+import { toDeliveryPath, toFilePath, toJobPath, toModelPath, toWebhookPath } from './paths.ts'
 import type {
+  Delivery,
   Entry,
   File,
   Input,
@@ -20,6 +21,7 @@ import type {
   RotatedWebhook,
   Usage,
   Wallet,
+  WebhookTest,
 } from './records.ts'
 
 export { JobFailed, mayPass, Refused, TooExpensive, Unreachable } from './errors.ts'
@@ -75,6 +77,10 @@ export interface MediagenClient {
   removeJob(jobId: string): Promise<void>
   /** Gives a webhook endpoint another secret; for a day messages are signed with the one before it, too. */
   rotateWebhookSecret(webhookId: string): Promise<RotatedWebhook>
+  /** Sends a signed `webhook.test` to an endpoint now; the answer says what came of it. */
+  testWebhook(webhookId: string): Promise<WebhookTest>
+  /** Sends a delivery again at once, with the full number of attempts. */
+  redeliver(webhookId: string, deliveryId: string): Promise<Delivery>
   /** The bytes of an output. @throws Error if its file has expired */
   download(output: Pick<Output, 'url'> | undefined, signal?: AbortSignal): Promise<Blob>
 }
@@ -102,8 +108,11 @@ export function createClient(connection: Connection): MediagenClient {
     files: (options) => http.json(`/v1/files${toQuery(options)}`),
     removeFile: async (fileId) => void (await http.open(toFilePath(fileId), remove)),
     removeJob: async (jobId) => void (await http.open(toJobPath(jobId), remove)),
-    rotateWebhookSecret: (webhookId) =>
-      http.json(`/v1/webhooks/${encodeURIComponent(webhookId)}/rotate-secret`, { method: 'POST' }),
+    rotateWebhookSecret: async (webhookId) =>
+      http.json(`${toWebhookPath(webhookId)}/rotate-secret`, { method: 'POST' }),
+    testWebhook: async (webhookId) => http.json(`${toWebhookPath(webhookId)}/test`, { method: 'POST' }),
+    redeliver: async (webhookId, deliveryId) =>
+      http.json(`${toDeliveryPath(webhookId, deliveryId)}/redeliver`, { method: 'POST' }),
     async download(output, signal) {
       if (!output?.url) throw new Error('The file of this output has expired.')
       // The URL is signed and needs no key.

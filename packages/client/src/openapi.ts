@@ -1062,6 +1062,16 @@ export interface DeliveryAttempt {
   duration_seconds: number
 }
 /**
+ * What came of a test of an endpoint.
+ */
+export interface WebhookTest {
+  /**
+   * The webhook-id header of the message.
+   */
+  message_id: string
+  attempt: DeliveryAttempt
+}
+/**
  * One event for one endpoint.
  */
 export interface Delivery {

@@ -19,6 +19,16 @@ export function toModelPath(id: string): string {
   return `/v1/models/${segments.join('/')}`
 }
 
+/** The path of a webhook endpoint. @throws Refused `webhook_not_found` */
+export function toWebhookPath(id: string): string {
+  return `/v1/webhooks/${toSegment(id, () => notFound('webhook', id))}`
+}
+
+/** The path of a delivery to an endpoint. @throws Refused `webhook_not_found`, `delivery_not_found` */
+export function toDeliveryPath(webhookId: string, deliveryId: string): string {
+  return `${toWebhookPath(webhookId)}/deliveries/${toSegment(deliveryId, () => notFound('delivery', deliveryId))}`
+}
+
 function toSegment(text: string, refuse: () => Refused): string {
   if (text === '' || text === '.' || text === '..') throw refuse()
   try {
@@ -29,7 +39,7 @@ function toSegment(text: string, refuse: () => Refused): string {
   }
 }
 
-function notFound(kind: 'job' | 'file' | 'model', id: string): Refused {
+function notFound(kind: 'job' | 'file' | 'model' | 'webhook' | 'delivery', id: string): Refused {
   const detail = `There is no ${kind} "${id}".`
   const problem = { type: 'about:blank', title: `No such ${kind}`, status: 404, detail, code: `${kind}_not_found` }
   return new Refused({ ...problem, retryable: false, request_id: '' })

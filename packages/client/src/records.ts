@@ -3,13 +3,20 @@ import type { Job as WireJob, ModelDetail as WireModelDetail, Problem as KnownPr
 
 export type {
   Account,
+  CreatedKey,
+  CreatedWebhook,
   Category,
   Delivery,
   Entry,
   File,
   Key,
+  LimitedKey,
+  Limits,
+  LimitState,
   Model,
+  Money,
   Output,
+  OwnKey,
   Product,
   Quote,
   RotatedWebhook,
@@ -18,6 +25,7 @@ export type {
   UsageRow,
   Wallet,
   Webhook,
+  WebhookTest,
 } from './openapi.ts'
 
 /** An error as in RFC 9457. A newer server may have codes that this client does not know. */

@@ -40,6 +40,31 @@ export interface WebhookDraft extends Pick<Webhook, 'accountId' | 'url' | 'descr
   readonly secret: Uint8Array
 }
 
+/** Where a message to an endpoint goes, and what signs it. */
+export interface SigningEndpoint {
+  readonly webhookId: string
+  readonly url: string
+  /** All that sign, the newest first. */
+  readonly secrets: readonly Buffer[]
+}
+
+/** Sends a test message to an endpoint at once, and answers with what came of it. It never rejects. */
+export type SendTest = (
+  endpoint: SigningEndpoint,
+  signal: AbortSignal,
+) => Promise<{ readonly messageId: string; readonly attempt: DeliveryAttempt }>
+
+/** The endpoint of a delivery, as its owner names it. */
+export interface DeliveryOwner {
+  readonly accountId: string
+  readonly webhookId: string
+}
+
+/** Whether a delivery to `endpoint` is the owner's; without an owner every one is. */
+export function owns(owner: DeliveryOwner | undefined, endpoint: DeliveryOwner): boolean {
+  return owner === undefined || (owner.accountId === endpoint.accountId && owner.webhookId === endpoint.webhookId)
+}
+
 /** What became of a secret that was replaced. */
 export interface SecretRotation {
   readonly webhook: Webhook
@@ -235,6 +260,8 @@ export interface WebhookStore {
    * @throws Error if there is no such account
    */
   openStartWebhook(accountId: string, secret: Uint8Array): Promise<Webhook>
+  /** What a message to an endpoint needs; null if the account has no such endpoint. */
+  getSigningEndpoint(accountId: string, webhookId: string): Promise<SigningEndpoint | null>
   /** The newest first; of all accounts when `accountId` is null. */
   listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>
   /** Gives an endpoint another secret; the one before it signs for a while longer. Null if the account has no such endpoint. */
@@ -244,8 +271,11 @@ export interface WebhookStore {
 
   /** The newest first. */
   listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
-  /** Makes a delivery due now, with the full number of attempts. */
-  redeliver(deliveryId: string, by?: Actor): Promise<RedeliverOutcome>
+  /**
+   * Makes a delivery due now, with the full number of attempts.
+   * @param owner only a delivery to this endpoint of this account; any by default
+   */
+  redeliver(deliveryId: string, by?: Actor, owner?: DeliveryOwner): Promise<RedeliverOutcome>
   /** Whether a delivery is due to an endpoint with a free slot. Cheap enough to poll. */
   hasDueDelivery(claim: DeliveryClaim): Promise<boolean>
   /** Claims due deliveries for a sender; endpoints take turns. Claims of all senders count toward the slots of endpoints and accounts. */

@@ -122,6 +122,10 @@ const modelEntry = {
   modality: 'image',
   pricing: { billing: 'fixed', summary: '1 credit', from_credits: 1 },
   samples: [sample],
+  version: null,
+  released: null,
+  shutdown_date: null,
+  replaced_by: null,
 }
 const inputSchema = {
   type: 'object',
@@ -341,7 +345,14 @@ const answers: Readonly<Record<string, unknown>> = {
     secret: 'whsec_mWnSbuDgKJjYvd0cUkT8Jq1aBr6fQhXe',
     previous_secret_until: '2026-11-23T12:53:55.158Z',
   },
+  testWebhook: { message_id: 'test_6f1c6a52f0d84d5c9a1b8d3b6a0e7c42', attempt: delivery.attempts[0] },
   listDeliveries: listOf(delivery),
+  redeliverOwnDelivery: {
+    ...delivery,
+    status: 'pending',
+    next_attempt_at: '2026-11-22T13:02:10.040Z',
+    finished_at: null,
+  },
   listFiles: listOf(file),
   uploadFile: file,
   getFile: file,
@@ -358,6 +369,7 @@ const parameters: Readonly<Record<string, string>> = {
   model,
   job_id: jobId,
   webhook_id: webhook.webhook_id,
+  delivery_id: delivery.delivery_id,
   file_id: file.file_id,
   key_id: madeKey.key_id,
   code: 'quote_expired',

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, retryable } from '../../core/errors.ts'
 import { compressLarge } from '../compress.ts'
 import { problemKinds } from '../problems/problem-kinds.ts'
-import { deliverySchema, problemSchema } from '../schemas/schemas.ts'
+import { problemSchema } from '../schemas/schemas.ts'
+import { deliverySchema } from '../schemas/webhook-schemas.ts'
 import { createDocument, json, type Operation, type Route } from './document.ts'
 
 declare module 'fastify' {

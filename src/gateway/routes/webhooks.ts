@@ -1,7 +1,7 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
-import { DeliverySchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
+import { DeliverySchema, TestWebhookResponseSchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
 import { toTimestampText } from '../../core/clock.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { oneOf, page, readQuery } from '../query.ts'
@@ -13,7 +13,9 @@ import {
   rotatedWebhookSchema,
   webhookListSchema,
   webhookSchema,
-} from '../schemas/schemas.ts'
+  webhookTestSchema,
+  deliverySchema,
+} from '../schemas/webhook-schemas.ts'
 
 interface WebhookParams {
   webhook_id: string
@@ -86,6 +88,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
   )
 
   addSecretRoute(app, core)
+  addResendingRoutes(app, core)
 
   app.delete<{ Params: WebhookParams }>(
     '/v1/webhooks/:webhook_id',
@@ -161,6 +164,53 @@ function addSecretRoute(app: FastifyInstance, core: CoreClient): void {
         secret,
         previous_secret_until: previousSecretUntil && toTimestampText(timestampMs(previousSecretUntil)),
       }
+    },
+  )
+}
+
+/** What sends a message now: a test, or a delivery once more. */
+function addResendingRoutes(app: FastifyInstance, core: CoreClient): void {
+  app.post<{ Params: WebhookParams }>(
+    '/v1/webhooks/:webhook_id/test',
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'testWebhook',
+          summary:
+            'Send a test to a webhook endpoint now. The message is signed and has the type `webhook.test`; the answer says what came of it. Nothing is recorded or tried again.',
+          path,
+          errors,
+        },
+        response: { 200: webhookTestSchema },
+      },
+    },
+    async (request) => {
+      readQuery(request, {})
+      const { webhook_id: webhookId } = request.params
+      return toRecord(TestWebhookResponseSchema, await core.webhooks.testWebhook({ webhookId }, forward(request)))
+    },
+  )
+
+  app.post<{ Params: WebhookParams & { delivery_id: string } }>(
+    '/v1/webhooks/:webhook_id/deliveries/:delivery_id/redeliver',
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'redeliverOwnDelivery',
+          summary: 'Send a delivery again. It is due at once, with the full number of attempts.',
+          path: { ...path, delivery_id: 'Delivery id.' },
+          errors: ['webhook_not_found', 'delivery_not_found'],
+        },
+        response: { 200: deliverySchema },
+      },
+    },
+    async (request) => {
+      readQuery(request, {})
+      const { webhook_id: webhookId, delivery_id: deliveryId } = request.params
+      const { delivery } = await core.webhooks.redeliverOwnDelivery({ webhookId, deliveryId }, forward(request))
+      return toRecord(DeliverySchema, delivery)
     },
   )
 }

@@ -21,6 +21,7 @@ import type { QuoteSchema } from '../../../gen/mediagen/v1/quotes_pb.ts'
 import { EntryKind as EntryKindCode, type EntrySchema } from '../../../gen/mediagen/v1/wallet_pb.ts'
 import {
   DeliveryStatus as DeliveryStatusCode,
+  type DeliveryAttemptSchema,
   type DeliverySchema,
   type WebhookSchema,
 } from '../../../gen/mediagen/v1/webhooks_pb.ts'
@@ -29,7 +30,7 @@ import type { Modality, Model, Sample } from '../../catalog/model.ts'
 import type { AccountStatus } from '../../core/accounts/account-status.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../../core/accounts/key.ts'
-import type { Delivery, DeliveryStatus, Webhook } from '../../core/accounts/webhook.ts'
+import type { Delivery, DeliveryAttempt, DeliveryStatus, Webhook } from '../../core/accounts/webhook.ts'
 import type { EntryKind, LedgerEntry } from '../../core/credits/ledger.ts'
 import type { Quote } from '../../core/credits/quote-seal.ts'
 import type { AssetUrls } from '../../core/files/asset.ts'
@@ -212,6 +213,20 @@ export function toWebhookMessage(webhook: Webhook): MessageInitShape<typeof Webh
   }
 }
 
+export function toAttemptMessage({
+  attemptedAtMs,
+  responseStatus,
+  error,
+  durationMs,
+}: DeliveryAttempt): MessageInitShape<typeof DeliveryAttemptSchema> {
+  return {
+    attemptedAt: timestampFromMs(attemptedAtMs),
+    ...(responseStatus !== null && { responseStatus }),
+    ...(error !== null && { error }),
+    durationSeconds: durationMs / 1000,
+  }
+}
+
 export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof DeliverySchema> {
   return {
     deliveryId: delivery.deliveryId,
@@ -221,12 +236,7 @@ export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof D
     jobId: delivery.jobId,
     type: delivery.event,
     status: deliveryStatusCodes[delivery.status],
-    attempts: delivery.attempts.map(({ attemptedAtMs, responseStatus, error, durationMs }) => ({
-      attemptedAt: timestampFromMs(attemptedAtMs),
-      ...(responseStatus !== null && { responseStatus }),
-      ...(error !== null && { error }),
-      durationSeconds: durationMs / 1000,
-    })),
+    attempts: delivery.attempts.map(toAttemptMessage),
     ...(delivery.error !== null && { error: delivery.error }),
     ...(delivery.nextAttemptAtMs !== null && { nextAttemptAt: timestampFromMs(delivery.nextAttemptAtMs) }),
     createdAt: timestampFromMs(delivery.createdAtMs),

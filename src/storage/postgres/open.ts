@@ -177,6 +177,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
     getWebhook: reads.getWebhook,
     findStartWebhook: reads.findStartWebhook,
+    getSigningEndpoint: reads.getSigningEndpoint,
     listWebhooks: (accountId, page) => list(accountId, () => reads.listWebhooks(accountId, page)),
     ...createWebhookWrites(ask),
     listDeliveries: (filter) => list(filter.accountId, () => reads.listDeliveries(filter)),

@@ -144,11 +144,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     createWebhook: (draft, limit) => ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
+    getSigningEndpoint: async (accountId, webhookId) => reads.getSigningEndpoint(accountId, webhookId),
     rotateWebhookSecret: (accountId, ...change) => ask('rotateWebhookSecret', accountId, ...change),
     findStartWebhook: async (accountId) => reads.findStartWebhook(accountId),
     openStartWebhook: (accountId, secret) => ask('openStartWebhook', accountId, new Uint8Array(secret)),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
-    redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
+    redeliver: (...args) => operate('redeliver', ...args),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),

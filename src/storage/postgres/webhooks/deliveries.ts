@@ -14,7 +14,9 @@ import {
   type DeliveryFilter,
   type DeliveryReport,
   type Endpoint,
+  type DeliveryOwner,
   type RedeliverOutcome,
+  owns,
 } from '../../../core/accounts/webhook.ts'
 import type { Page } from '../../../core/page.ts'
 import { jobColumns, type JobRow, toJob } from '../../job-rows.ts'
@@ -200,13 +202,18 @@ export async function reportDelivery(tx: Writing, report: DeliveryReport): Promi
   return true
 }
 
-export async function redeliver(tx: Writing, deliveryId: string, by: Actor = systemActor): Promise<RedeliverOutcome> {
-  const found = await tx.row<{ deletedAtMs: number | null }>(
-    `SELECT deleted_at AS deletedAtMs FROM webhooks
+export async function redeliver(
+  tx: Writing,
+  deliveryId: string,
+  by: Actor = systemActor,
+  owner?: DeliveryOwner,
+): Promise<RedeliverOutcome> {
+  const found = await tx.row<{ deletedAtMs: number | null; accountId: string; webhookId: string }>(
+    `SELECT deleted_at AS deletedAtMs, account_id AS accountId, webhook_id AS webhookId FROM webhooks
      WHERE webhook_id = (SELECT webhook_id FROM webhook_deliveries WHERE delivery_id = :deliveryId) FOR NO KEY UPDATE`,
     { deliveryId },
   )
-  if (found === undefined) return { outcome: 'no_delivery' }
+  if (found === undefined || !owns(owner, found)) return { outcome: 'no_delivery' }
   if (found.deletedAtMs !== null) return { outcome: 'no_webhook' }
   const select = `SELECT ${deliveryColumns} FROM ${deliveryTables} WHERE d.delivery_id = :deliveryId`
   const before = tx.row<DeliveryRow>(select, { deliveryId })

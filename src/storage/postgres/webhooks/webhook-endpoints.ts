@@ -1,6 +1,12 @@
 // Webhook endpoints: registered, read, deleted. Deliveries are in deliveries.ts.
-import { retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
-import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '../../../core/accounts/webhook.ts'
+import { readPreviousSecrets, retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
+import type {
+  CreateWebhookOutcome,
+  SecretRotation,
+  SigningEndpoint,
+  Webhook,
+  WebhookDraft,
+} from '../../../core/accounts/webhook.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { startWebhookNote, toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
 import type { Database } from '../connection.ts'
@@ -98,6 +104,16 @@ export function createWebhookReads(db: Database) {
     async findStartWebhook(accountId: string): Promise<Webhook | null> {
       const row = await db.row<WebhookRow>(selectOfStarts, { accountId })
       return row === undefined ? null : toWebhook(row)
+    },
+    async getSigningEndpoint(accountId: string, webhookId: string): Promise<SigningEndpoint | null> {
+      const sql = `SELECT url, secret, previous_secrets AS previous, now_ms(:held) AS now FROM webhooks
+        WHERE ${live} AND account_id = :accountId AND webhook_id = :webhookId`
+      const row = await db.row<{ url: string; secret: Buffer; previous: string | null; now: number }>(sql, {
+        accountId,
+        webhookId,
+      })
+      if (row === undefined) return null
+      return { webhookId, url: row.url, secrets: [row.secret, ...readPreviousSecrets(row.previous, row.now)] }
     },
     async listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>> {
       const { items, total } = await readPage<WebhookRow>(

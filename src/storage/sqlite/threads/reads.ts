@@ -25,7 +25,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createUsageReads(db),
     ...createAuditReads(db),
     ...createJobReads(db, nowMs),
-    ...createWebhookReads(db),
+    ...createWebhookReads(db, nowMs),
     ...createDeliveryReads(db, nowMs),
     ...createUploadReads(db, nowMs),
     ...createProviderReads(db),

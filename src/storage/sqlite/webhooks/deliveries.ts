@@ -3,6 +3,7 @@ import { type Actor, systemActor } from '../../../core/accounts/audit.ts'
 import { readPreviousSecrets } from '../../../core/accounts/webhook-secrets.ts'
 import {
   createRoom,
+  owns,
   keptAttempts,
   keptDeliveryMs,
   probation,
@@ -11,6 +12,7 @@ import {
   type DeliveryAttempt,
   type DeliveryClaim,
   type DeliveryFilter,
+  type DeliveryOwner,
   type DeliveryReport,
   type Endpoint,
   type RedeliverOutcome,
@@ -201,19 +203,25 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
   }
 }
 
-function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => RedeliverOutcome {
+function createRedeliver(
+  writing: Writing,
+): (deliveryId: string, by?: Actor, owner?: DeliveryOwner) => RedeliverOutcome {
   const { db, nowMs } = writing
   const record = createAuditWriter(writing)
-  const find = db.prepare<[string], { number: number; deletedAtMs: number | null }>(
-    'SELECT d.number, w.deleted_at AS deletedAtMs FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?',
+  const find = db.prepare<
+    [string],
+    { number: number; deletedAtMs: number | null; accountId: string; webhookId: string }
+  >(
+    `SELECT d.number, w.deleted_at AS deletedAtMs, w.account_id AS accountId, w.webhook_id AS webhookId
+     FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?`,
   )
   const renew = db.prepare<[number, number, number]>(
     "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, claimed_as = NULL, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
   )
   const read = db.prepare<[number], DeliveryRow>(`SELECT ${deliveryColumns} FROM ${deliveryTables} WHERE d.number = ?`)
-  return (deliveryId, by = systemActor) => {
+  return (deliveryId, by = systemActor, owner) => {
     const found = find.get(deliveryId)
-    if (found === undefined) return { outcome: 'no_delivery' }
+    if (found === undefined || !owns(owner, found)) return { outcome: 'no_delivery' }
     if (found.deletedAtMs !== null) return { outcome: 'no_webhook' }
     const before = read.get(found.number)
     renew.run(nowMs(), nowMs(), found.number)

@@ -1,6 +1,12 @@
 // Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
-import { retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
-import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '../../../core/accounts/webhook.ts'
+import { readPreviousSecrets, retireSecret, secretOverlapMs } from '../../../core/accounts/webhook-secrets.ts'
+import type {
+  CreateWebhookOutcome,
+  SecretRotation,
+  SigningEndpoint,
+  Webhook,
+  WebhookDraft,
+} from '../../../core/accounts/webhook.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { startWebhookNote, toWebhook, webhookColumns, type WebhookRow } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
@@ -76,10 +82,13 @@ function createStartWebhookFinder(db: Connection): (accountId: string) => Webhoo
   }
 }
 
-export function createWebhookReads(db: Connection) {
+export function createWebhookReads(db: Connection, nowMs: () => number) {
   const live = 'deleted_at IS NULL'
   const find = db.prepare<[string, string], WebhookRow>(
     `SELECT ${webhookColumns} FROM webhooks WHERE ${live} AND account_id = ? AND webhook_id = ?`,
+  )
+  const findSigning = db.prepare<[string, string], { url: string; secret: Buffer; previous: string | null }>(
+    `SELECT url, secret, previous_secrets AS previous FROM webhooks WHERE ${live} AND account_id = ? AND webhook_id = ?`,
   )
   const pages = createPages<WebhookRow>(db, webhookColumns, 'webhooks', 'webhook_id')
   return {
@@ -88,6 +97,11 @@ export function createWebhookReads(db: Connection) {
       return row === undefined ? null : toWebhook(row)
     },
     findStartWebhook: createStartWebhookFinder(db),
+    getSigningEndpoint(accountId: string, webhookId: string): SigningEndpoint | null {
+      const row = findSigning.get(accountId, webhookId)
+      if (row === undefined) return null
+      return { webhookId, url: row.url, secrets: [row.secret, ...readPreviousSecrets(row.previous, nowMs())] }
+    },
     listWebhooks(accountId: string | null, page: PageRequest): Page<Webhook> {
       const { items, total } = pages.read([live, ...ofAccount(accountId)], { accountId }, page)
       return { items: items.map(toWebhook), total }
