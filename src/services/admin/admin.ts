@@ -27,6 +27,7 @@ import { toJobSummary, toOperatorJobMessage } from '../messages/job-message.ts'
 import { createWebhookAdmin } from '../webhooks.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { createKeyAdmin } from './admin-keys.ts'
+import { unfinished } from './unfinished.ts'
 
 const longestNote = 1000
 // 1 to 128 printable ASCII characters, without spaces at the ends.
@@ -56,6 +57,7 @@ export function createAdminService({
     ...createKeyAdmin({ store, clock, catalog, by }),
     ...createWebhookAdmin(store, by),
     ...createFilesAdmin(store, folders, by),
+    ...unfinished,
 
     async createAccount(request, context) {
       const credits = toCredits(request.credits)
