@@ -28,6 +28,7 @@ import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
+import { createOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createServices, readWatchBounds } from './services.ts'
@@ -102,7 +103,17 @@ export async function startCore(
   const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
-    { store, files, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
+    {
+      store,
+      files,
+      catalog,
+      operatorCatalog: createOperatorCatalog(config, catalog, engines, secrets),
+      feed,
+      watches,
+      clock,
+      publicUrl: () => publicUrl,
+      isStopping: () => stopping,
+    },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)

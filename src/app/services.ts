@@ -13,6 +13,7 @@ import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
 import { guardService, type PipelineDeps } from '../rpc/pipeline.ts'
 import { type AccountLimits, createAccountService } from '../services/account.ts'
+import type { OperatorCatalog } from '../services/admin/admin-models.ts'
 import { createAdminService } from '../services/admin/admin.ts'
 import type { GuardedService } from '../services/calls/service.ts'
 import { createCatalogService } from '../services/catalog.ts'
@@ -25,6 +26,7 @@ import type { WatchBounds } from '../services/watches.ts'
 import { createWebhooksService } from '../services/webhooks.ts'
 import { followsCaller } from './doors/urls.ts'
 import type { Files } from './files.ts'
+import { readAdminSettings } from './operator/operator.ts'
 import { readWebhookHosts } from './webhooks.ts'
 
 /** How many watches and waits there may be. */
@@ -64,6 +66,7 @@ export interface ServiceDeps extends Omit<
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
+  readonly operatorCatalog: OperatorCatalog
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
 }
@@ -131,6 +134,17 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),
-    guardService(AdminService, createAdminService({ store, clock, folders, catalog, osUser: null }), pipeline),
+    guardService(
+      AdminService,
+      createAdminService({
+        store,
+        clock,
+        folders,
+        settings: readAdminSettings(config),
+        server: { catalog: deps.operatorCatalog, urls, feed: deps.feed, watches: deps.watches },
+        osUser: null,
+      }),
+      pipeline,
+    ),
   ]
 }

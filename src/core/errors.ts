@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'price_above_maximum'
   | 'max_credits_required'
   | 'missing_permission'
+  | 'account_frozen'
   | 'model_not_allowed'
   | 'origin_not_allowed'
   | 'route_not_found'
@@ -36,6 +37,7 @@ export type ErrorCode =
   | 'quote_mismatch'
   | 'idempotency_key_reused'
   | 'reference_reused'
+  | 'account_closed'
   | 'job_not_in_review'
   | 'job_not_ended'
   | 'too_many_webhooks'
@@ -67,6 +69,7 @@ export const retryable = {
   price_above_maximum: false,
   max_credits_required: false,
   missing_permission: false,
+  account_frozen: false,
   model_not_allowed: false,
   origin_not_allowed: false,
   route_not_found: false,
@@ -85,6 +88,7 @@ export const retryable = {
   quote_mismatch: false,
   idempotency_key_reused: false,
   reference_reused: false,
+  account_closed: false,
   job_not_in_review: false,
   job_not_ended: false,
   too_many_webhooks: false,

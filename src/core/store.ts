@@ -2,6 +2,7 @@
 // Business outcomes are values; exceptions are failures of the infrastructure.
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
+import type { AccountChange, StatusRecord } from './accounts/account-status.ts'
 import type { Actor, AuditStore } from './accounts/audit.ts'
 import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
 import type { Budget, Limits, LimitState } from './accounts/limits.ts'
@@ -20,7 +21,7 @@ import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
 import type { Page, PageRequest } from './page.ts'
 
 /** An account with its balance. */
-export interface Account extends Balance {
+export interface Account extends Balance, StatusRecord {
   readonly accountId: string
   readonly name: string
   readonly createdAtMs: number
@@ -71,6 +72,8 @@ export type StartOutcome =
   | { readonly outcome: 'created'; readonly job: Job }
   | { readonly outcome: 'replayed'; readonly job: Job }
   | { readonly outcome: 'key_reused' }
+  /** Its status is not `active`. */
+  | ({ readonly outcome: 'account_not_active' } & Pick<StatusRecord, 'status' | 'statusReason'>)
   | { readonly outcome: 'no_credits'; readonly available: number }
   | { readonly outcome: 'too_many_jobs'; readonly queued: number }
   | { readonly outcome: 'over_limit'; readonly exceeded: LimitState }
@@ -176,6 +179,13 @@ export interface HeartbeatOutcome {
   readonly deadlinePassed: readonly string[]
 }
 
+export type AccountChangeOutcome =
+  /** `revokedKeys` is how many it had, if this closed it. */
+  | { readonly outcome: 'done'; readonly account: Account; readonly revokedKeys: number }
+  | { readonly outcome: 'no_account' }
+  | { readonly outcome: 'closed' }
+  | { readonly outcome: 'busy'; readonly openJobs: number }
+
 export type AdjustOutcome =
   | { readonly outcome: 'done'; readonly account: Account }
   | { readonly outcome: 'no_account' }
@@ -183,6 +193,7 @@ export type AdjustOutcome =
 
 export type GrantOutcome =
   | Exclude<AdjustOutcome, { outcome: 'done' }>
+  | { readonly outcome: 'closed' }
   /** `entry` is that of an earlier request with the same reference, if `replayed`. */
   | { readonly outcome: 'done'; readonly account: Account; readonly entry: LedgerEntry; readonly replayed: boolean }
   /** `entry` is the grant that has the reference. */
@@ -212,6 +223,10 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   createAccount(name: string, credits: number, by?: Actor): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>
+  /** Accounts with exactly this name, the oldest first, at most `limit`. */
+  findAccounts(name: string, limit: number): Promise<readonly Account[]>
+  /** Renames, freezes, unfreezes or closes an account; nothing is recorded if it is so already. Closing revokes its keys. */
+  changeAccount(accountId: string, change: AccountChange, by?: Actor): Promise<AccountChangeOutcome>
   /** Replaces the limits that are named. Null when there is no such account. */
   changeAccountLimits(accountId: string, change: Partial<Limits>, by?: Actor): Promise<Account | null>
   /** `credits` > 0. A grant with a `reference` is made once, however often and by how many processes it is requested. */
@@ -231,7 +246,7 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** Reads one row for each account. */
   readLedgerRoot(): Promise<LedgerRoot>
 
-  /** Null when there is no such account, or the key that makes it is revoked. */
+  /** Null when there is no such account, it is not active, or the key that makes it is revoked. */
   createKey(key: NewKey, by?: Actor): Promise<ApiKey | null>
   /** Replaces the limits that are named. Null when there is no such key. */
   changeKeyLimits(keyId: string, change: Partial<Limits>, by?: Actor): Promise<ApiKey | null>
@@ -286,6 +301,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
   /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
   requestCancel(accountId: string, jobId: string): Promise<Job | null>
+  /** The same of any account, by an operator: on record if it changed anything. Null if there is no such job. */
+  cancelAnyJob(jobId: string, reason: string | null, by?: Actor): Promise<Job | null>
   /** Deletes an ended job of the account: it forgets the input at once, and the files are removed as if they had expired. */
   deleteJob(accountId: string, jobId: string): Promise<DeleteOutcome>
   /** Ends the leases of processes that are known to be dead, also that of the leader; the next sweep handles their jobs. Returns the number of jobs. */

@@ -5,6 +5,7 @@ import type { JobFeed } from '../core/jobs/feed.ts'
 import { isTerminal, type Job } from '../core/jobs/job.ts'
 import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
+import { createAllJobs } from './all-jobs.ts'
 
 // Notifications may be lost, so all watched jobs are compared with the store at this interval, this many in one read.
 const lookIntervalMs = 2000
@@ -31,6 +32,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNot
   const watched = new Map<string, Watched>()
   /** Called when the feed stops; a set, because ten thousand may wait and each must be removed cheaply. */
   const sleepers = new Set<() => void>()
+  const allJobs = createAllJobs(store)
   let stopped = false
 
   function tell(job: Job | null): void {
@@ -60,6 +62,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNot
   // A failed comparison is repeated by the timer.
   const comparing = createRound(compare, () => {})
   const ignoreNotifications = store.onNotification((jobs) => {
+    allJobs.note(jobs)
     if (watched.size === 0) return
     if (jobs === null) return comparing.again()
     for (const { jobId, job } of jobs)
@@ -124,8 +127,11 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNot
       }
     },
 
+    watchAll: allJobs.watch,
+
     stop() {
       stopped = true
+      allJobs.stop()
       clearInterval(timer)
       ignoreNotifications()
       for (const wake of sleepers) wake()

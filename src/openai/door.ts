@@ -55,6 +55,7 @@ export const doorErrors = [
   'max_credits_required',
   'price_above_maximum',
   'insufficient_credits',
+  'account_frozen',
   'budget_exceeded',
   'too_many_jobs',
   'generation_failed',

@@ -45,6 +45,33 @@ export function accountNotFound(accountId: string): MediagenError {
   return new MediagenError('account_not_found', `There is no account "${accountId}".`)
 }
 
+/** The refusal of a change of a closed account. */
+export function accountClosed(accountId: string): MediagenError {
+  return new MediagenError(
+    'account_closed',
+    `The account "${accountId}" is closed, and stays as it is. Nothing was changed.`,
+  )
+}
+
+/** The refusal of a start or a key of an account that is frozen or closed. */
+export function accountFrozen({ status, statusReason }: Pick<Account, 'status' | 'statusReason'>): MediagenError {
+  const why = statusReason === null ? '' : `: ${statusReason}`
+  return new MediagenError(
+    'account_frozen',
+    `The account is ${status} by the operator of this server${why.replace(/[.!]$/, '')}. It starts nothing and gets no keys; what it has can be read. Nothing was held.`,
+  )
+}
+
+/**
+ * Why a key was not made: its account.
+ * @returns null if that is not why
+ */
+export async function whyKeyless(store: Pick<Store, 'getAccount'>, accountId: string): Promise<MediagenError | null> {
+  const account = await store.getAccount(accountId)
+  if (!account) return accountNotFound(accountId)
+  return account.status === 'active' ? null : accountFrozen(account)
+}
+
 /** Creates the service. */
 export function createAccountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {
   const { store, limits, clock, catalog, timeZone } = deps
@@ -86,7 +113,11 @@ export function createAccountService(deps: AccountDeps): ServiceImpl<typeof Acco
       const draft = { ...terms, accountId, expiresAtMs, limits: limited, makerId }
       const made = await makeKey(store, draft, actorOf(context, null))
       // It was revoked after it had been checked.
-      if (!made) throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
+      if (!made)
+        throw (
+          (await whyKeyless(store, accountId)) ??
+          new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
+        )
       return { ...made, unmatchedModels: findUnmatched(limited, catalog) }
     },
 

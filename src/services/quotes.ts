@@ -10,6 +10,7 @@ import { calendarOf } from '../core/calendar.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
+import { whyKeyless } from './account.ts'
 import { callerOf } from './calls/caller.ts'
 import { toModelEndField, toQuoteMessage } from './messages/convert.ts'
 import { budgetExceeded } from './messages/limits.ts'
@@ -26,15 +27,16 @@ interface QuoteDeps {
 export function createQuotesService(
   deps: QuoteDeps & {
     readonly catalog: Catalog
-    readonly store: Pick<Store, 'readBudgets'>
+    readonly store: Pick<Store, 'readBudgets' | 'getAccount'>
     readonly clock: Clock
     readonly timeZone: string
   },
 ): ServiceImpl<typeof QuotesService> {
   const { catalog, quotes, store, clock, timeZone } = deps
 
-  /** What limits say against a start at this price now. Keys without limits, the usual ones, cost no query. */
+  /** What the account and limits say against a start at this price now. Keys without limits, the usual ones, cost no query. */
   async function findRefusal(key: ApiKey, credits: number): Promise<MediagenError | null> {
+    if (key.accountStatus !== 'active') return whyKeyless(store, key.accountId)
     if (![key.limits, key.makerLimits, key.accountLimits].some(limitsCredits)) return null
     const exceeded = findExceeded(await store.readBudgets(key), credits, clock.nowMs(), calendarOf(timeZone))
     return exceeded && budgetExceeded(credits, exceeded)

@@ -14,6 +14,7 @@ import type { Job } from '../core/jobs/job.ts'
 import { isDatabaseAway } from '../core/storage-trouble.ts'
 import type { StartCommand, StartOutcome, Store } from '../core/store.ts'
 import { describeMissing } from '../core/violations.ts'
+import { accountFrozen } from './account.ts'
 import { parseIdempotencyKey } from './calls/idempotency-key.ts'
 import { refuse, toCredits } from './calls/request.ts'
 import { budgetExceeded } from './messages/limits.ts'
@@ -225,6 +226,8 @@ function readStart(
           ...(topUpUrl !== null && { topUpUrl: topUpUrl.replaceAll('{account}', encodeURIComponent(accountId)) }),
         },
       )
+    case 'account_not_active':
+      throw accountFrozen(started)
     case 'over_limit':
       throw budgetExceeded(credits, started.exceeded)
     case 'too_many_jobs':

@@ -1,13 +1,16 @@
 // What an account used: the request, checked, and the rows as messages. docs/contract.md, section 1, Usage.
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { AccountUsageSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { GetUsageRequest, UsageRowSchema, UsageSumSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { type CreditPrice, costOf } from '../core/credits/price.ts'
 import {
+  allUsageFields,
   countDays,
   findGroupFault,
   isDay,
   mostUsageDays,
   mostUsageGroups,
+  usageFields,
   type UsageGroup,
   type UsageRequest,
   type UsageRow,
@@ -20,24 +23,31 @@ import { readPage, refuse } from './calls/request.ts'
 // In characters; names that are refused may be longer than groups have them.
 const longestShownName = 80
 
+type Asked = Pick<GetUsageRequest, 'from' | 'to' | 'groupBy' | 'limit' | 'offset'>
+
 /**
- * Reads a request. What it does not name: the month up to its last day, or up to today; by day.
+ * Reads a request. What it does not name: the month up to its last day, or up to today; by day, or by account for an operator.
  * @throws MediagenError `invalid_request`
  */
-export function readUsageRequest(request: GetUsageRequest, today: string): Omit<UsageRequest, 'accountId'> {
+export function readUsageRequest(
+  request: Asked,
+  today: string,
+  usual: 'day' | 'account' = 'day',
+): Omit<UsageRequest, 'accountId'> {
   const { groupBy } = request
+  const fields = usual === 'account' ? allUsageFields : usageFields
   const to = request.to || today
   const from = request.from || `${to.slice(0, 7)}-01`
-  refuse([...findRangeFaults(request, from, to), ...findGroupFaults(groupBy)])
+  refuse([...findRangeFaults(request, from, to), ...findGroupFaults(groupBy, fields)])
   return {
     ...readPage(request, usagePageBounds),
     from,
     to,
-    groups: groupBy.length === 0 ? ['day'] : (groupBy as UsageGroup[]),
+    groups: groupBy.length === 0 ? [usual] : (groupBy as UsageGroup[]),
   }
 }
 
-function findRangeFaults(request: GetUsageRequest, from: string, to: string): Violation[] {
+function findRangeFaults(request: Asked, from: string, to: string): Violation[] {
   const faults = (['from', 'to'] as const)
     .filter((name) => request[name] !== '' && !isDay(request[name]))
     .map((name) => ({ pointer: `/${name}`, detail: 'must be a day such as 2026-11-30' }))
@@ -49,18 +59,29 @@ function findRangeFaults(request: GetUsageRequest, from: string, to: string): Vi
   return []
 }
 
-function findGroupFaults(names: readonly string[]): Violation[] {
+function findGroupFaults(names: readonly string[], fields: readonly string[]): Violation[] {
   const toViolation = (detail: string): Violation[] => [{ pointer: '/group_by', detail }]
   if (names.length > mostUsageGroups)
     return toViolation(`must be at most ${mostUsageGroups} groups, but has ${names.length}`)
   return names.flatMap((name, index) => {
-    const fault = names.indexOf(name) < index ? 'must not be repeated' : findGroupFault(name)
+    const fault = names.indexOf(name) < index ? 'must not be repeated' : findGroupFault(name, fields)
     return fault === null ? [] : toViolation(`has ${JSON.stringify(name.slice(0, longestShownName))}, which ${fault}`)
   })
 }
 
+export function toAccountUsageMessage(
+  { accountId, accountName, ...row }: UsageRow,
+  price: CreditPrice | null,
+): MessageInitShape<typeof AccountUsageSchema> {
+  return {
+    ...(accountId !== null && { accountId }),
+    ...(accountName !== null && { accountName }),
+    usage: toUsageRowMessage(row, price),
+  }
+}
+
 export function toUsageRowMessage(
-  { day, model, keyId, keyName, labels, ...sum }: UsageRow,
+  { day, model, keyId, keyName, labels, ...sum }: Omit<UsageRow, 'accountId' | 'accountName'>,
   price: CreditPrice | null,
 ): MessageInitShape<typeof UsageRowSchema> {
   return {

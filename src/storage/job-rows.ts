@@ -1,5 +1,6 @@
 // Rows of jobs as every engine of storage selects them, and the records that they make.
 import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
+import type { AuditDraft } from '../core/accounts/audit.ts'
 import type { Asset } from '../core/files/asset.ts'
 import { briefInput } from '../core/jobs/job-input.ts'
 import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '../core/jobs/job.ts'
@@ -61,6 +62,18 @@ export function toRunState(job: JobState): RunState
 export function toRunState(job: JobState | null): RunState | null
 export function toRunState(job: JobState | null): RunState | null {
   return job && { ...job, cancelRequested: job.cancelRequested === 1 }
+}
+
+/** What the audit keeps of an operator's cancel. */
+export function cancelAudit({ jobId, accountId, status }: JobState, after: Job, reason: string | null): AuditDraft {
+  const { status: now, cancelRequested: cancel_requested } = after
+  return {
+    act: 'job.canceled',
+    subject: jobId,
+    accountId,
+    before: { status },
+    after: { status: now, cancel_requested, ...(reason !== null && { reason }) },
+  }
 }
 
 /** The code of the error of a job; null without one. */

@@ -1,6 +1,6 @@
 // Rows of everything but jobs as every engine of storage selects them, and the records that they make.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Actor, AuditEntry } from '../core/accounts/audit.ts'
+import type { Actor, AuditEntry, AuditFilter } from '../core/accounts/audit.ts'
 import type { ApiKey, NewKey, Permission } from '../core/accounts/key.ts'
 import { describeLimits, parseLimits } from '../core/accounts/limits.ts'
 import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
@@ -9,7 +9,8 @@ import type { Posting } from '../core/credits/ledger.ts'
 import type { Account } from '../core/store.ts'
 import { parseObject } from './job-rows.ts'
 
-export const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs, limits'
+export const accountColumns = `account_id AS accountId, name, available, held, created_at AS createdAtMs, limits,
+  status, status_reason AS statusReason, status_changed_at AS statusChangedAtMs`
 
 export interface AccountRow extends Omit<Account, 'limits'> {
   readonly limits: string | null
@@ -31,11 +32,16 @@ export interface AccountState extends AccountRow {
 export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs,
   ledger_head AS ledgerHead`
 
+/** Counts the jobs of an account that have not ended or are under review; the last condition is that of the index. */
+export const countOpenJobs = `SELECT count(*) AS count FROM jobs
+  WHERE account_id = :accountId AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded'`
+
 /** The account after a posting. */
 export function toPosted(state: AccountState, posting?: Posting): Account {
-  const { accountId, name, createdAtMs, limits } = state
+  const { accountId, name, createdAtMs, limits, status, statusReason, statusChangedAtMs } = state
   const { available, held } = posting?.after ?? state
-  return toAccount({ accountId, name, available, held, createdAtMs, limits })
+  const shown = { accountId, name, available, held, createdAtMs, limits, status, statusReason, statusChangedAtMs }
+  return toAccount(shown)
 }
 
 const ofJob = (column: string): string =>
@@ -60,7 +66,8 @@ export interface KeyRow extends Omit<ApiKey, 'permissions' | 'limits' | 'makerLi
 export const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
   expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs, limits, maker_id AS makerId,
   (SELECT m.limits FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerLimits,
-  (SELECT a.limits FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountLimits`
+  (SELECT a.limits FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountLimits,
+  (SELECT a.status FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountStatus`
 
 /** The key of a row, if there is one. */
 export function toKey(row: KeyRow | undefined): ApiKey | null {
@@ -94,6 +101,23 @@ export function describeNewKey({
 
 export function toTime(ms: number | null): string | null {
   return ms === null ? null : toTimestampText(ms)
+}
+
+/** The conditions of a list of acts, and their values. */
+export function whichActs(
+  accountId: string | null,
+  { actor = null, act = null, subject = null, sinceMs = null, untilMs = null }: AuditFilter = {},
+) {
+  const isServer = actor === 'server'
+  const where = [
+    ...(accountId === null ? [] : ['account_id = :accountId']),
+    ...(actor === null ? [] : [isServer ? "actor = 'system'" : '(key_id = :actor OR os_user = :actor)']),
+    ...(act === null ? [] : [act.includes('.') ? 'act = :act' : "act LIKE :act || '.%'"]),
+    ...(subject === null ? [] : ['subject = :subject']),
+    ...(sinceMs === null ? [] : ['created_at >= :sinceMs']),
+    ...(untilMs === null ? [] : ['created_at < :untilMs']),
+  ]
+  return { where, values: { accountId, actor, act, subject, sinceMs, untilMs } }
 }
 
 export interface AuditRow extends Omit<AuditEntry, 'actor' | 'before' | 'after'> {

@@ -5,7 +5,7 @@ import { labelOf, type UsageGroup, type UsagePage, type UsageRequest } from '../
 type Row = Readonly<Record<string, string | number | null>>
 
 /** Values of the statement, by name; `label0`, `label1`, … are names of labels. */
-export type UsageValues = Readonly<Record<string, string | number>>
+export type UsageValues = Readonly<Record<string, string | number | null>>
 
 /**
  * The statement, and its values.
@@ -22,6 +22,10 @@ export function selectUsage(
   const keyName = columns.includes('key_id')
     ? '(SELECT name FROM api_keys AS k WHERE k.key_id = p.key_id) AS key_name,'
     : ''
+  const accountName = columns.includes('account_id')
+    ? '(SELECT name FROM accounts AS a WHERE a.account_id = p.account_id) AS account_name,'
+    : ''
+  const whose = values.accountId === null ? 'TRUE' : 'account_id = :accountId'
   const labels = groups.flatMap((group, index) => {
     const label = labelOf(group)
     return label === null ? [] : [[`label${index}`, label]]
@@ -29,9 +33,9 @@ export function selectUsage(
   const sql = `
     WITH grouped AS MATERIALIZED (
       SELECT ${selected.join(', ')}, ${sum('jobs')}, ${sum('succeeded')}, ${sum('charged')}
-      FROM usage WHERE account_id = :accountId AND day BETWEEN :from AND :to GROUP BY ${columns.join(', ')}
+      FROM usage WHERE ${whose} AND day BETWEEN :from AND :to GROUP BY ${columns.join(', ')}
     )
-    SELECT p.*, ${keyName} t.*
+    SELECT p.*, ${keyName} ${accountName} t.*
     FROM (SELECT count(*) AS total, ${sum('jobs', 'all_jobs')}, ${sum('succeeded', 'all_succeeded')}, ${sum('charged', 'all_charged')} FROM grouped) AS t
     LEFT JOIN (SELECT * FROM grouped ORDER BY ${order} LIMIT :limit OFFSET :offset) AS p ON TRUE ORDER BY ${order}`
   return { sql, values: { ...values, ...Object.fromEntries(labels) } }
@@ -47,6 +51,8 @@ export function toUsagePage(groups: readonly UsageGroup[], rows: readonly Row[])
     })
     return [
       {
+        accountId: textOf(row['account_id']),
+        accountName: textOf(row['account_name']),
         day: textOf(row['day']),
         model: textOf(row['model']),
         keyId: textOf(row['key_id']),
@@ -68,7 +74,8 @@ export function toUsagePage(groups: readonly UsageGroup[], rows: readonly Row[])
 }
 
 function toColumn(group: UsageGroup, index: number): string {
-  return group === 'day' || group === 'model' ? group : group === 'key' ? 'key_id' : `label${index}`
+  if (group === 'day' || group === 'model') return group
+  return group === 'key' ? 'key_id' : group === 'account' ? 'account_id' : `label${index}`
 }
 
 function sum(column: string, name = column): string {

@@ -39,9 +39,10 @@ function showBacklog(first: () => Promise<Backlog>) {
 
 test('what waits is shown, and queues that are empty again disappear', async () => {
   const { metrics, later } = showBacklog(async () => ({
-    queued: [{ model: 'test/image', jobs: 3, oldestMs: 1500 }],
-    delayed: 4,
-    running: 5,
+    models: [
+      { model: 'test/image', queued: 3, oldestMs: 1500, delayed: 1, running: 5 },
+      { model: 'test/film', queued: 0, oldestMs: 0, delayed: 3, running: 0 },
+    ],
     reviews: 6,
     oldestReviewMs: 7000,
     deliveries: 8,
@@ -91,12 +92,14 @@ test('of a store that fails or does not answer, the metrics show only that, and 
 })
 
 test('at most 100 models have gauges of their own, those with the most jobs; the others are added up', async () => {
-  const queued = Array.from({ length: 150 }, (_, n) => ({
+  const models = Array.from({ length: 150 }, (_, n) => ({
     model: `model/${n}`,
-    jobs: n + 1,
+    queued: n + 1,
     oldestMs: 150_000 - n * 1000,
+    delayed: 0,
+    running: 0,
   }))
-  const { metrics } = showBacklog(async () => ({ ...emptyBacklog, queued }))
+  const { metrics } = showBacklog(async () => ({ ...emptyBacklog, models }))
   const lines = (await read(metrics)).filter((line) => line.startsWith('mediagen_queued_'))
   expect(lines).toHaveLength(200)
   expect(lines).toContain('mediagen_queued_jobs{model="model/51"} 52')

@@ -26,6 +26,7 @@ const key: ApiKey = {
   makerId: null,
   makerLimits: noLimits,
   accountLimits: noLimits,
+  accountStatus: 'active',
 }
 
 test('a key is mgk_ and as many digits of base 62 as 32 random bytes need', () => {

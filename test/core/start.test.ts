@@ -1,11 +1,12 @@
 // What a start does, by the state that it finds (P48, P57, P92, P175).
 import { expect, test } from 'vitest'
+import type { AccountStatus } from '../../src/core/accounts/account-status.ts'
 import { type Budget, noLimits } from '../../src/core/accounts/limits.ts'
 import { decideStart, type StartState } from '../../src/core/jobs/start.ts'
 
 const nowMs = 1_000_000
 const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500, timeZone: 'UTC' }
-const account = { available: 10, held: 5, queuedJobs: 1 }
+const account = { available: 10, held: 5, queuedJobs: 1, status: 'active' as AccountStatus, statusReason: null }
 const start = { earlier: null, account, share: null, budgets: [] }
 const decide = (state: Partial<StartState<string, typeof account>>, fields: Partial<typeof terms> = {}) =>
   decideStart({ ...start, ...state }, { ...terms, ...fields }, nowMs)
@@ -31,11 +32,15 @@ test('a free job has no entry, and one without a deadline none', () => {
   expect(free).toMatchObject({ writes: { postings: [], deadlineAtMs: null, fair: 0, finish: 1 } })
 })
 
-test('refusals come in this order: the key, the queue, the limits, the credits', () => {
+test('refusals come in this order: the key, the account, the queue, the limits, the credits', () => {
   const poor = { ...account, available: 9, queuedJobs: 2 }
   const earlier = { job: 'job_x', same: true }
   expect(decide({ earlier, account: poor })).toEqual({ outcome: 'replayed', job: 'job_x' })
   expect(decide({ earlier: { ...earlier, same: false }, account: poor })).toEqual({ outcome: 'key_reused' })
+  const frozen = { ...poor, status: 'frozen' as const }
+  expect(decide({ earlier, account: frozen })).toEqual({ outcome: 'replayed', job: 'job_x' })
+  const notActive = { outcome: 'account_not_active', status: 'frozen', statusReason: null }
+  expect(decide({ account: frozen })).toEqual(notActive)
   expect(decide({ account: poor })).toEqual({ outcome: 'too_many_jobs', queued: 2 })
   const limited: Budget = { of: 'key', limits: { ...noLimits, perStart: 9 }, spent: [] }
   expect(decide({ account: poor, budgets: [limited] })).toEqual({ outcome: 'too_many_jobs', queued: 2 })

@@ -2,6 +2,8 @@
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { readAdminSettings } from '../../src/app/operator/operator.ts'
+import { readConfig } from '../../src/config.ts'
 import type { FilesFolder, FilesFolders } from '../../src/core/jobs/retention.ts'
 import { createInProcessTransport } from '../../src/rpc/in-process.ts'
 import { trustService } from '../../src/rpc/pipeline.ts'
@@ -36,10 +38,14 @@ test('a sweep removes what can be removed, counts that alone, and names the rest
       disk.delete(name)
     },
   }
+  const settings = readAdminSettings(readConfig({}))
   const admin = createClient(
     AdminService,
     createInProcessTransport([
-      trustService(AdminService, createAdminService({ store, clock, folders, catalog: null, osUser: 'tester' })),
+      trustService(
+        AdminService,
+        createAdminService({ store, clock, folders, settings, server: null, osUser: 'tester' }),
+      ),
     ]),
   )
   const swept = await admin.sweepFiles({})

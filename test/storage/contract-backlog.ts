@@ -6,9 +6,7 @@ import { claimOne, claimPaid, createHeldClock, type OpenTestStore, startJob, swe
 
 /** Of a store in which nothing waits. */
 export const emptyBacklog: Backlog = {
-  queued: [],
-  delayed: 0,
-  running: 0,
+  models: [],
   reviews: 0,
   oldestReviewMs: 0,
   deliveries: 0,
@@ -35,10 +33,11 @@ export function backlogTests(openStore: OpenTestStore): void {
     await startJob(store, accountId)
     await startJob(store, accountId, { model: 'test/film' })
     clock.ms += 2000
-    const { queued } = await store.measureBacklog()
-    expect(queued.toSorted((a, b) => a.jobs - b.jobs)).toEqual([
-      { model: 'test/film', jobs: 1, oldestMs: 2000 },
-      { model: 'test/image', jobs: 2, oldestMs: 5000 },
+    const { models } = await store.measureBacklog()
+    const idle = { delayed: 0, running: 0 }
+    expect(models.toSorted((a, b) => a.queued - b.queued)).toEqual([
+      { model: 'test/film', queued: 1, oldestMs: 2000, ...idle },
+      { model: 'test/image', queued: 2, oldestMs: 5000, ...idle },
     ])
   })
 
@@ -46,11 +45,12 @@ export function backlogTests(openStore: OpenTestStore): void {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 1000)
+    const idle = { model: 'test/image', queued: 0, oldestMs: 0, delayed: 0, running: 0 }
     for (const claim of [claimOne, claimPaid]) {
       await startJob(store, accountId)
       await claim(store, 'test/image', 15_000)
     }
-    expect(await store.measureBacklog()).toEqual({ ...emptyBacklog, running: 2 })
+    expect(await store.measureBacklog()).toEqual({ ...emptyBacklog, models: [{ ...idle, running: 2 }] })
     clock.ms += 15_000
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 1, reviewed: 1 })
     await startJob(store, accountId)
@@ -58,8 +58,7 @@ export function backlogTests(openStore: OpenTestStore): void {
     clock.ms += 400
     expect(await store.measureBacklog()).toEqual({
       ...emptyBacklog,
-      delayed: 1,
-      running: 1,
+      models: [{ ...idle, delayed: 1, running: 1 }],
       reviews: 1,
       oldestReviewMs: 400,
     })

@@ -55,7 +55,7 @@ export function usageTests(openStore: OpenTestStore): void {
     await store.resolveReview(paid.job.jobId, 3)
     const again = await claimOne(store)
     await store.finishJob(job.jobId, again.token, { status: 'succeeded', outputs: [], creditsActual: 7 })
-    const rest = { model: null, keyId: null, keyName: null, labels: {} }
+    const rest = { accountId: null, accountName: null, model: null, keyId: null, keyName: null, labels: {} }
     expect(await read()).toEqual({
       items: [
         { ...rest, day: today, jobs: 6, succeeded: 4, charged: 14 },

@@ -1,6 +1,6 @@
 // Gauges of what waits in an installation, read from the store when somebody asks for the metrics. Each process shows the same.
 import { Gauge, type Registry } from 'prom-client'
-import type { Backlog } from '../../core/jobs/backlog.ts'
+import type { Backlog, ModelBacklog } from '../../core/jobs/backlog.ts'
 
 // What several readers of the metrics ask for within this time is read once.
 const keptMs = 2000
@@ -23,9 +23,11 @@ export function createBacklogGauges(
   const up = gauge('mediagen_store_up', 'Whether the database answered when the metrics were read')
   const queued = gauge('mediagen_queued_jobs', 'Jobs that a worker could take now, in the whole installation', 'model')
   const oldest = gauge('mediagen_queued_oldest_seconds', 'Age of the oldest of these jobs', 'model')
-  const others = {
+  const inAll = {
     delayed: gauge('mediagen_delayed_jobs', 'Queued jobs that wait for a retry or for another server'),
     running: gauge('mediagen_running_jobs', 'Jobs that run in all processes of the installation'),
+  } as const satisfies Partial<Record<keyof ModelBacklog, Gauge>>
+  const others = {
     reviews: gauge('mediagen_reviews_waiting', 'Jobs that wait for the decision of an operator'),
     oldestReviewMs: gauge('mediagen_reviews_oldest_seconds', 'How long the first of them has waited'),
     deliveries: gauge('mediagen_webhooks_waiting', 'Webhook deliveries that are neither made nor given up'),
@@ -33,18 +35,21 @@ export function createBacklogGauges(
       'mediagen_webhooks_overdue_seconds',
       'How long the delivery that is due the longest waits for an attempt',
     ),
-  } as const satisfies { [Name in Exclude<keyof Backlog, 'queued'>]: Gauge }
+  } as const satisfies { [Name in Exclude<keyof Backlog, 'models'>]: Gauge }
 
   function show(backlog: Backlog | null): void {
-    for (const each of Object.values(others)) each.remove()
+    for (const each of Object.values({ ...inAll, ...others })) each.remove()
     queued.reset()
     oldest.reset()
     up.set(backlog === null ? 0 : 1)
     if (backlog === null) return
-    for (const { model, jobs, oldestMs } of boundModels(backlog.queued)) {
+    const { models } = backlog
+    for (const { model, queued: jobs, oldestMs } of boundModels(models.filter((one) => one.queued > 0))) {
       queued.set({ model }, jobs)
       oldest.set({ model }, oldestMs / 1000)
     }
+    inAll.delayed.set(models.reduce((sum, { delayed }) => sum + delayed, 0))
+    inAll.running.set(models.reduce((sum, { running }) => sum + running, 0))
     for (const [name, each] of Object.entries(others)) {
       const value = backlog[name as keyof typeof others]
       each.set(name.endsWith('Ms') ? value / 1000 : value)
@@ -76,10 +81,12 @@ async function within(answer: Promise<Backlog>): Promise<Backlog | null> {
   }
 }
 
-function boundModels(queues: Backlog['queued']): Backlog['queued'] {
+type Queue = Pick<ModelBacklog, 'model' | 'queued' | 'oldestMs'>
+
+function boundModels(queues: readonly Queue[]): readonly Queue[] {
   if (queues.length <= mostModels) return queues
-  const sorted = queues.toSorted((a, b) => b.jobs - a.jobs)
+  const sorted = queues.toSorted((a, b) => b.queued - a.queued)
   const rest = sorted.splice(mostModels - 1)
-  const jobs = rest.reduce((sum, queue) => sum + queue.jobs, 0)
-  return [...sorted, { model: 'other', jobs, oldestMs: Math.max(...rest.map(({ oldestMs }) => oldestMs)) }]
+  const queued = rest.reduce((sum, queue) => sum + queue.queued, 0)
+  return [...sorted, { model: 'other', queued, oldestMs: Math.max(...rest.map(({ oldestMs }) => oldestMs)) }]
 }

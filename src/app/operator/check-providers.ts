@@ -1,22 +1,17 @@
-// Asks every provider of the catalog how it is, and says which models wait for what.
+// What the providers of the catalog say, and which models wait for what: for the command line, and in a running server.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, JsonObject, ProviderCheck } from '@mediagen/engine/engine.ts'
+import type { CheckedCatalog } from '../../catalog/catalog.ts'
 import { loadProviders } from '../../catalog/load.ts'
 import type { Model } from '../../catalog/model.ts'
+import { listProviders, type ProviderReport, type Providers } from '../../catalog/providers.ts'
 import type { Config } from '../../config.ts'
+import { readKey, type Secrets } from '../../engines/secrets.ts'
+import type { OperatorCatalog } from '../../services/admin/admin-models.ts'
 import { findBuiltin } from '../builtin.ts'
 import { openIdleEngines, readModels } from '../models.ts'
 
-/** A provider and the models that name it. */
-export interface ProviderReport extends ProviderCheck {
-  readonly name: string
-  readonly kind: string
-  readonly models: readonly {
-    readonly id: string
-    /** Null if the model can run. */
-    readonly waits_for: string | null
-  }[]
-}
+export type { ProviderReport }
 
 const unchecked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
 
@@ -27,6 +22,47 @@ const unchecked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
 export async function checkProviders(config: Config, timeoutMs: number): Promise<ProviderReport[]> {
   await using idle = await openIdleEngines(await findBuiltin(), config)
   const { engines } = idle
+  return ask(loadProviders(config.catalog), readModels(config.catalog, engines), engines, timeoutMs)
+}
+
+/** The catalog of a running server, with its providers. Those that are checked already are not asked a second time at once. */
+export function createOperatorCatalog(
+  config: Config,
+  catalog: CheckedCatalog,
+  engines: readonly Engine[],
+  secrets: Secrets,
+): OperatorCatalog {
+  const { models } = catalog
+  let found: Providers | undefined
+  let checking: Promise<ProviderReport[]> | null = null
+  // The files may have changed since they were loaded; models have what they were loaded with.
+  const findProviders = (): Providers =>
+    (found ??= new Map([
+      ...loadProviders(config.catalog),
+      ...models.flatMap(({ engine: { provider } }) =>
+        provider ? [[String((provider as JsonObject)['name']), provider as JsonObject] as const] : [],
+      ),
+    ]))
+  return {
+    models,
+    ready: catalog.ready,
+    unready: catalog.unready,
+    listProviders() {
+      const reasons = models.map((model) => [model, catalog.unready(model)] as const)
+      const known = [...findProviders()].map(([name, provider]) => [name, knowOf(provider, secrets)] as const)
+      return report(findProviders(), reasons, new Map(known))
+    },
+    checkProviders: (timeoutMs) =>
+      (checking ??= ask(findProviders(), models, engines, timeoutMs).finally(() => (checking = null))),
+  }
+}
+
+async function ask(
+  providers: Providers,
+  models: readonly Model[],
+  engines: readonly Engine[],
+  timeoutMs: number,
+): Promise<ProviderReport[]> {
   const findEngine = (wanted: unknown): Engine | undefined => engines.find(({ kind }) => kind === wanted)
   const ended = new AbortController()
   const late = sleep(timeoutMs, `there was no answer within ${timeoutMs / 1000} s`, { signal: ended.signal })
@@ -39,36 +75,43 @@ export async function checkProviders(config: Config, timeoutMs: number): Promise
     (await findEngine(provider['kind'])?.checkProvider?.(provider, timeoutMs)) ?? unchecked,
   ]
   try {
-    const models = readModels(config.catalog, engines).filter((model) => listProviders(model).length > 0)
-    const providers = [...loadProviders(config.catalog)]
     const [reasons, answers] = await Promise.all([
-      Promise.all(models.map(askModel)),
-      Promise.all(providers.map(([name, provider]) => askProvider(name, provider))),
+      Promise.all(models.filter(({ engine }) => listProviders(engine).length > 0).map(askModel)),
+      Promise.all([...providers].map(([name, provider]) => askProvider(name, provider))),
     ])
-    const checks = new Map(answers)
-    return providers.map(([name, provider]) => ({
-      name,
-      kind: String(provider['kind']),
-      ...(checks.get(name) ?? unchecked),
-      models: reasons
-        .filter(([model]) => listProviders(model).includes(name))
-        .map(([model, reason]) => ({ id: model.id, waits_for: reason ?? findBroken(listProviders(model), checks) })),
-    }))
+    return report(providers, reasons, new Map(answers))
   } finally {
     late.catch(() => {})
     ended.abort()
   }
 }
 
+function report(
+  providers: Providers,
+  reasons: readonly (readonly [Model, string | null])[],
+  checks: ReadonlyMap<string, ProviderCheck>,
+): ProviderReport[] {
+  return [...providers].map(([name, provider]) => ({
+    name,
+    kind: String(provider['kind']),
+    ...(checks.get(name) ?? unchecked),
+    models: reasons.flatMap(([{ id, engine }, reason]) => {
+      const names = listProviders(engine)
+      return names.includes(name) ? [{ id, waits_for: reason ?? findBroken(names, checks) }] : []
+    }),
+  }))
+}
+
+/** What the settings alone say of a provider. */
+function knowOf({ token_env: name }: JsonObject, secrets: Secrets): ProviderCheck {
+  if (typeof name !== 'string') return { ...unchecked, key: 'none' }
+  const { reason } = readKey(secrets, name)
+  return { answers: null, key: reason === null ? 'unknown' : 'missing', reason }
+}
+
 /** Whether a provider is known not to work. */
 export function isBroken({ answers, key }: ProviderCheck): boolean {
   return answers === false || key === 'missing' || key === 'refused'
-}
-
-/** The names of the providers of a model and its fallbacks. */
-function listProviders({ engine }: Model): string[] {
-  const specs = [engine, ...((engine['fallback'] ?? []) as (typeof engine)[])]
-  return specs.flatMap(({ provider }) => (provider ? [String((provider as JsonObject)['name'])] : []))
 }
 
 /** A hosted service that does not answer leaves its models ready, because jobs wait for it; here that is worth a word. */

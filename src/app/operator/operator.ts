@@ -3,20 +3,44 @@ import { userInfo } from 'node:os'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
+import type { Config } from '../../config.ts'
 import type { AuditEntry, AuditStore } from '../../core/accounts/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
 import { createFilesFolders } from '../../files/folders.ts'
 import { createInProcessTransport } from '../../rpc/in-process.ts'
 import { trustService } from '../../rpc/pipeline.ts'
-import { createAdminService } from '../../services/admin/admin.ts'
-import { createBlobs, type FilesLocation } from '../files.ts'
+import { type AdminSettings, createAdminService } from '../../services/admin/admin.ts'
+import { createBlobs } from '../files.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
-export function createOperatorTransport(store: Store, files: FilesLocation, clock: Clock = store): Transport {
-  const folders = createFilesFolders(createBlobs(files), clock)
-  const admin = createAdminService({ store, clock, folders, catalog: null, osUser: readOsUser() })
+export function createOperatorTransport(store: Store, config: Config, clock: Clock = store): Transport {
+  const folders = createFilesFolders(createBlobs(config), clock)
+  const admin = createAdminService({
+    store,
+    clock,
+    folders,
+    settings: readAdminSettings(config),
+    server: null,
+    osUser: readOsUser(),
+  })
   return createInProcessTransport([trustService(AdminService, admin)])
+}
+
+/** What operators are shown of the settings. */
+export function readAdminSettings(config: Config): AdminSettings {
+  const { retainHours, keepJobsDays, timeZone, creditPrice } = config
+  return {
+    retention: {
+      filesMs: retainHours * 3_600_000,
+      jobsMs: keepJobsDays && keepJobsDays * 86_400_000,
+      reviewMs: config.reviewHours * 3_600_000,
+      filesIn: config.filesUrl === null ? 'disk' : 's3',
+      uploadBytesPerAccount: config.maxStoredUploadBytes,
+    },
+    timeZone,
+    creditPrice,
+  }
 }
 
 /** Writes a line for each administrative act of this process, from every door. */

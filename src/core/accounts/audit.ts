@@ -14,12 +14,17 @@ export const systemActor: Actor = { kind: 'system' }
 export type Act =
   | 'account.created'
   | 'account.limited'
+  | 'account.renamed'
+  | 'account.frozen'
+  | 'account.unfrozen'
+  | 'account.closed'
   | 'key.created'
   | 'key.limited'
   | 'key.revoked'
   | 'credits.granted'
   | 'credits.adjusted'
   | 'job.resolved'
+  | 'job.canceled'
   | 'delivery.renewed'
   | 'signing_key.rotated'
   | 'files.sweep_begun'
@@ -44,12 +49,24 @@ export interface AuditEntry extends AuditDraft {
   readonly createdAtMs: number
 }
 
+/** Which acts are listed; what is missing or null limits nothing. */
+export interface AuditFilter {
+  /** The key that was used, the user of the operating system, or `server`. */
+  readonly actor?: string | null
+  /** The name of an act, or what stands before its dot. */
+  readonly act?: string | null
+  readonly subject?: string | null
+  /** From then on, and before then. */
+  readonly sinceMs?: number | null
+  readonly untilMs?: number | null
+}
+
 /** The part of the store with the audit record. Acts on its own data are recorded in their own transaction. */
 export interface AuditStore {
   /** Records an act with effects outside the store, such as the removal of files. */
   recordAct(draft: AuditDraft, by: Actor): Promise<AuditEntry>
   /** The newest first; of all accounts when `accountId` is null. */
-  listAuditEntries(accountId: string | null, page: PageRequest): Promise<Page<AuditEntry>>
+  listAuditEntries(accountId: string | null, page: PageRequest, filter?: AuditFilter): Promise<Page<AuditEntry>>
   /** Calls back with each act of this process after it is durable. */
   onAct(listener: (entry: AuditEntry) => void): () => void
 }

@@ -1,5 +1,6 @@
 // API keys: their text, their stored form and their permissions. docs/contract.md, section 2.
 import { hash, randomInt } from 'node:crypto'
+import type { AccountStatus } from './account-status.ts'
 import type { Limits } from './limits.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -37,9 +38,10 @@ export interface ApiKey {
   readonly limits: Limits
   /** The key that made it; null for the operator. What it spends counts against the limits of that key, too. */
   readonly makerId: string | null
-  /** The limits of that key and of the account, as they were when the key was read. */
+  /** The limits of that key and of the account, and what the account may do, as they were when the key was read. */
   readonly makerLimits: Limits
   readonly accountLimits: Limits
+  readonly accountStatus: AccountStatus
 }
 
 /** A key before it is recorded. */

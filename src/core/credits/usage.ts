@@ -1,13 +1,15 @@
-// Usage of an account: how many jobs ended, and what they were charged, by day, model, key and label. A job counts on the day of its
+// Usage of accounts: how many jobs ended, and what they were charged, by day, model, key and label. A job counts on the day of its
 // start, as it does for limits; it counts when it has ended.
 import { findLabelFault } from '../jobs/labels.ts'
 import { type Page, pageBounds, type PageRequest } from '../page.ts'
 
 /** What usage can be grouped by, besides labels. */
 export const usageFields = ['day', 'model', 'key'] as const
+/** The same for operators, who read the usage of all accounts. */
+export const allUsageFields = ['account', ...usageFields] as const
 
-/** A name of `usageFields`, or `label:` and the name of a label. */
-export type UsageGroup = (typeof usageFields)[number] | `label:${string}`
+/** A name of `allUsageFields`, or `label:` and the name of a label. */
+export type UsageGroup = (typeof allUsageFields)[number] | `label:${string}`
 
 /** How many groups a report may have. */
 export const mostUsageGroups = 8
@@ -22,7 +24,8 @@ const dayMs = 86_400_000
 
 /** Which usage is read. */
 export interface UsageRequest extends PageRequest {
-  readonly accountId: string
+  /** Null for all accounts. */
+  readonly accountId: string | null
   /** The first and the last day, `YYYY-MM-DD`. */
   readonly from: string
   readonly to: string
@@ -39,6 +42,8 @@ export interface UsageSum {
 
 /** The sum of a group; what the usage is not grouped by is null. */
 export interface UsageRow extends UsageSum {
+  readonly accountId: string | null
+  readonly accountName: string | null
   readonly day: string | null
   /** Empty for jobs that were forgotten before there was usage; so is the key where it is not known. */
   readonly model: string | null
@@ -60,9 +65,9 @@ export function labelOf(group: UsageGroup): string | null {
 }
 
 /** What is wrong with the name of a group, in words; null if nothing is. */
-export function findGroupFault(name: string): string | null {
-  if ((usageFields as readonly string[]).includes(name)) return null
-  if (!name.startsWith(labelPrefix)) return 'must be day, model, key, or label: and the name of a label'
+export function findGroupFault(name: string, fields: readonly string[] = usageFields): string | null {
+  if (fields.includes(name)) return null
+  if (!name.startsWith(labelPrefix)) return `must be ${fields.join(', ')}, or label: and the name of a label`
   return findLabelFault(name.slice(labelPrefix.length), 'any')
 }
 

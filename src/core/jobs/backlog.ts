@@ -1,13 +1,20 @@
 // What waits in an installation, for its operators.
 
-/** What waits, counted over all processes. */
-export interface Backlog {
-  /** Models with jobs that a worker could take now: their number, and how long ago the first of them was queued. */
-  readonly queued: readonly { readonly model: string; readonly jobs: number; readonly oldestMs: number }[]
+/** The jobs of a model, in all processes together. */
+export interface ModelBacklog {
+  readonly model: string
+  /** Those that a worker could take now, and how long ago the first of them was queued; 0 for none. */
+  readonly queued: number
+  readonly oldestMs: number
   /** Queued jobs that no worker may take yet: they wait for a retry, or for another server. */
   readonly delayed: number
-  /** Jobs that run, in all processes together. */
   readonly running: number
+}
+
+/** What waits, counted over all processes. */
+export interface Backlog {
+  /** Models with jobs that are queued or run. */
+  readonly models: readonly ModelBacklog[]
   /** Jobs under review, and how long the first has been. */
   readonly reviews: number
   readonly oldestReviewMs: number

@@ -1,6 +1,14 @@
 // The port to changes of jobs.
 import type { Job } from './job.ts'
 
+/** Jobs that changed. */
+export interface ChangedJobs {
+  /** As they are now, without positions in the queue; those that are gone are left out. */
+  readonly jobs: readonly Job[]
+  /** Whether others may have changed, too: there were too many, or another process changed them. */
+  readonly more: boolean
+}
+
 export interface JobFeed {
   /**
    * Yields the job at once and after each change, and ends after its terminal state. A slow reader gets only the latest state.
@@ -13,4 +21,6 @@ export interface JobFeed {
    * Null when the account has no such job.
    */
   awaitEnd(accountId: string, jobId: string, timeoutMs: number, signal: AbortSignal): Promise<Job | null>
+  /** Yields the jobs of all accounts that change from now on, in batches. Ends when `signal` aborts or the server stops. */
+  watchAll(signal: AbortSignal): AsyncIterable<ChangedJobs>
 }

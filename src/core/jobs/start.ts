@@ -1,5 +1,6 @@
 // What a start does: replays an earlier one, is refused, or makes a job that holds its credits. Pure: a store loads the state and
 // writes what this says. docs/contract.md, section 1.
+import type { StatusRecord } from '../accounts/account-status.ts'
 import { type Budget, findExceeded } from '../accounts/limits.ts'
 import { calendarOf } from '../calendar.ts'
 import { type Balance, hold, isCredits, type Posting } from '../credits/ledger.ts'
@@ -40,7 +41,10 @@ export type StartDecision<Earlier, Account> =
 export type StartTerms = Pick<StartCommand, 'accountId' | 'credits' | 'maxQueuedJobs' | 'expiresInMs' | 'timeZone'>
 
 /** Decides a start. An earlier one with the same key wins over every refusal. */
-export function decideStart<Earlier, Account extends Balance & { readonly queuedJobs: number }>(
+export function decideStart<
+  Earlier,
+  Account extends Balance & Pick<StatusRecord, 'status' | 'statusReason'> & { readonly queuedJobs: number },
+>(
   { earlier, account, share, budgets }: StartState<Earlier, Account>,
   { accountId, credits, maxQueuedJobs, expiresInMs, timeZone }: StartTerms,
   nowMs: number,
@@ -48,6 +52,8 @@ export function decideStart<Earlier, Account extends Balance & { readonly queued
   if (!isCredits(credits)) throw new RangeError('credits of a start must be a whole number from 0')
   if (earlier) return earlier.same ? { outcome: 'replayed', job: earlier.job } : { outcome: 'key_reused' }
   if (account === null) throw new Error(`no account ${accountId} to start a job for`)
+  const { status, statusReason } = account
+  if (status !== 'active') return { outcome: 'account_not_active', status, statusReason }
   if (account.queuedJobs >= maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
   const calendar = calendarOf(timeZone)
   const exceeded = findExceeded(budgets, credits, nowMs, calendar)

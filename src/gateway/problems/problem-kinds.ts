@@ -75,6 +75,11 @@ export const problemKinds = {
     http: 403,
     help: 'The API key is valid but lacks the permission that the detail names. Use a key that carries it.',
   },
+  account_frozen: {
+    title: 'Account frozen',
+    http: 403,
+    help: 'The operator of this server has frozen or closed the account. It starts nothing and gets no keys until the operator ends that; running jobs go on, and everything can still be read. Nothing was held.',
+  },
   model_not_allowed: {
     title: 'Model not allowed',
     http: 403,
@@ -165,6 +170,11 @@ export const problemKinds = {
     http: 409,
     help: 'This reference already belongs to a grant of other credits, or to another account. Nothing was granted. Repeat a grant exactly as it was, or use a new reference for a new payment.',
   },
+  account_closed: {
+    title: 'Account closed',
+    http: 409,
+    help: 'A closed account stays as it is: it gets no name, no credits and no keys. Corrections of its balance are still made.',
+  },
   job_not_in_review: {
     title: 'Job not in review',
     http: 409,
@@ -173,7 +183,7 @@ export const problemKinds = {
   job_not_ended: {
     title: 'Job not ended',
     http: 409,
-    help: 'Only a job that has ended can be deleted. Cancel a queued or running job first; a job under review can be deleted once its review is over.',
+    help: 'Only a job that has ended can be deleted, and only an account whose jobs have ended can be closed. Cancel a queued or running job first; a job under review can be deleted once its review is over.',
   },
   too_many_webhooks: {
     title: 'Too many webhooks',

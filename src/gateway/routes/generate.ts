@@ -34,6 +34,7 @@ const errors = [
   'model_not_found',
   'invalid_input',
   'insufficient_credits',
+  'account_frozen',
   'too_many_jobs',
   'model_unavailable',
   'model_ended',

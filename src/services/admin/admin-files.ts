@@ -13,12 +13,25 @@ import {
   surveyFolders,
 } from '../../core/jobs/retention.ts'
 
+/** How long things are kept, and where, as the settings say. */
+export interface RetentionSettings {
+  /** Of outputs, uploads and inputs. */
+  readonly filesMs: number
+  /** Of ended jobs; null for ever. */
+  readonly jobsMs: number | null
+  /** How long a job is under review before its hold is released. */
+  readonly reviewMs: number
+  readonly filesIn: 'disk' | 's3'
+  readonly uploadBytesPerAccount: number
+}
+
 /** Creates the operator's part, for AdminService. */
 export function createFilesAdmin(
   store: RetentionStore & Pick<AuditStore, 'recordAct'>,
   folders: FilesFolders,
+  { filesMs, jobsMs, reviewMs, filesIn, uploadBytesPerAccount }: RetentionSettings,
   by: (context: HandlerContext) => Actor,
-): Pick<ServiceImpl<typeof AdminService>, 'measureFiles' | 'sweepFiles'> {
+): Pick<ServiceImpl<typeof AdminService>, 'measureFiles' | 'sweepFiles' | 'getRetention'> {
   return {
     async measureFiles() {
       const usage = new Map<string, { accountId: string; kind: string; files: number; bytes: number }>()
@@ -34,6 +47,14 @@ export function createFilesAdmin(
           .map(({ files, bytes, ...whose }) => ({ ...whose, files: BigInt(files), bytes: BigInt(bytes) })),
       }
     },
+
+    getRetention: () => ({
+      fileSeconds: toSeconds(filesMs),
+      ...(jobsMs !== null && { jobSeconds: toSeconds(jobsMs) }),
+      reviewSeconds: toSeconds(reviewMs),
+      filesIn,
+      uploadBytesPerAccount: BigInt(uploadBytesPerAccount),
+    }),
 
     async sweepFiles({ dryRun }, context) {
       const expired = new Map<string, FoundFolder>()
@@ -62,6 +83,10 @@ export function createFilesAdmin(
       }
     },
   }
+}
+
+function toSeconds(ms: number): bigint {
+  return BigInt(Math.floor(ms / 1000))
 }
 
 async function removeOrphans(folders: FilesFolders, names: Iterable<string>): Promise<StuckFolder[]> {

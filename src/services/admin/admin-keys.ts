@@ -6,7 +6,7 @@ import type { Actor } from '../../core/accounts/audit.ts'
 import { noLimits } from '../../core/accounts/limits.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
-import { accountNotFound } from '../account.ts'
+import { accountNotFound, whyKeyless } from '../account.ts'
 import { findEmpty, readPage } from '../calls/request.ts'
 import { keyNotFound, makeKey, readNewKey } from '../keys.ts'
 import { toAccountMessage, toKeyMessage } from '../messages/convert.ts'
@@ -14,7 +14,10 @@ import { findUnmatched, readLimitsChange } from '../messages/limits.ts'
 
 /** What they need. */
 export interface KeyAdminDeps {
-  readonly store: Pick<Store, 'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey'>
+  readonly store: Pick<
+    Store,
+    'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey' | 'getAccount'
+  >
   readonly clock: Clock
   /** What patterns of models are compared with; null where it is not loaded. */
   readonly catalog: Pick<Catalog, 'ready'> | null
@@ -37,7 +40,7 @@ export function createKeyAdmin({
       const terms = readNewKey(request, clock.nowMs(), findEmpty({ account_id: accountId }))
       const limits = { ...noLimits, ...terms.limits }
       const made = await makeKey(store, { ...terms, accountId, limits, makerId: null }, by(context))
-      if (!made) throw accountNotFound(accountId)
+      if (!made) throw (await whyKeyless(store, accountId)) ?? accountNotFound(accountId)
       return { ...made, unmatchedModels: findUnmatched(limits, catalog) }
     },
 

@@ -2,44 +2,56 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService, GrantCreditsResponseSchema } from '../../../gen/mediagen/v1/admin_pb.ts'
-import type { Catalog } from '../../catalog/model.ts'
 import type { Actor } from '../../core/accounts/audit.ts'
+import { calendarOf } from '../../core/calendar.ts'
 import type { Clock } from '../../core/clock.ts'
 import { countCredits } from '../../core/credits/ledger.ts'
+import type { CreditPrice } from '../../core/credits/price.ts'
 import { MediagenError, type Violation } from '../../core/errors.ts'
-import type { Job } from '../../core/jobs/job.ts'
+import type { AssetUrls } from '../../core/files/asset.ts'
+import type { JobFeed } from '../../core/jobs/feed.ts'
 import type { FilesFolders } from '../../core/jobs/retention.ts'
-import type { Account, AdjustOutcome, GrantOutcome, ResolveOutcome, Store } from '../../core/store.ts'
-import { accountNotFound } from '../account.ts'
+import type { Account, AdjustOutcome, GrantOutcome, Store } from '../../core/store.ts'
+import { accountClosed, accountNotFound } from '../account.ts'
 import { actorOf } from '../calls/caller.ts'
-import {
-  findEmpty,
-  findLongName,
-  findText,
-  longestName,
-  readPage,
-  readStatus,
-  refuse,
-  toCredits,
-} from '../calls/request.ts'
-import { toAccountMessage, toAuditMessage, toEntryMessage } from '../messages/convert.ts'
-import { toJobSummary, toOperatorJobMessage } from '../messages/job-message.ts'
+import { findEmpty, findText, longestNote, readPage, refuse, toCredits } from '../calls/request.ts'
+import { toAccountMessage, toAuditMessage, toEntryMessage, toMs } from '../messages/convert.ts'
+import { readUsageRequest, toAccountUsageMessage, toUsageSumMessage } from '../usage.ts'
+import type { Watches } from '../watches.ts'
 import { createWebhookAdmin } from '../webhooks.ts'
-import { createFilesAdmin } from './admin-files.ts'
+import { createAccountAdmin } from './admin-accounts.ts'
+import { createFilesAdmin, type RetentionSettings } from './admin-files.ts'
+import { createJobAdmin } from './admin-jobs.ts'
 import { createKeyAdmin } from './admin-keys.ts'
-import { unfinished } from './unfinished.ts'
+import { createModelAdmin, type OperatorCatalog } from './admin-models.ts'
 
-const longestNote = 1000
 // 1 to 128 printable ASCII characters, without spaces at the ends.
 const referencePattern = /^(?=.{1,128}$)[!-~](?:[ -~]*[!-~])?$/
+
+/** What only a running server has. */
+export interface RunningServer {
+  readonly catalog: OperatorCatalog
+  readonly urls: AssetUrls
+  readonly feed: Pick<JobFeed, 'watchAll'>
+  readonly watches: Pick<Watches, 'open'>
+}
+
+/** Settings that operators are shown, or by which they are answered. */
+export interface AdminSettings {
+  readonly retention: RetentionSettings
+  readonly timeZone: string
+  /** Null for none. */
+  readonly creditPrice: CreditPrice | null
+}
 
 /** What the service needs. */
 export interface AdminDeps {
   readonly store: Store
   readonly clock: Clock
   readonly folders: FilesFolders
-  /** What patterns of models are compared with; null where it is not loaded. */
-  readonly catalog: Pick<Catalog, 'ready'> | null
+  readonly settings: AdminSettings
+  /** Null on the command line. */
+  readonly server: RunningServer | null
   /** Who calls without a key: the user who runs a command. Null behind the pipeline, where every caller has one. */
   readonly osUser: string | null
 }
@@ -49,28 +61,20 @@ export function createAdminService({
   store,
   clock,
   folders,
-  catalog,
+  settings,
+  server,
   osUser,
 }: AdminDeps): ServiceImpl<typeof AdminService> {
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
+  const { catalog = null, urls = null, feed = null, watches = null } = server ?? {}
+  const { retention, timeZone, creditPrice } = settings
   return {
+    ...createAccountAdmin(store, by),
     ...createKeyAdmin({ store, clock, catalog, by }),
+    ...createJobAdmin({ store, by, urls, feed, watches }),
+    ...createModelAdmin(catalog),
     ...createWebhookAdmin(store, by),
-    ...createFilesAdmin(store, folders, by),
-    ...unfinished,
-
-    async createAccount(request, context) {
-      const credits = toCredits(request.credits)
-      const violations = [...findEmpty({ name: request.name }), ...findText('name', request.name, longestName)]
-      if (credits === null || credits < 0) violations.push({ pointer: '/credits', detail: 'must be 0 to 2^53 - 1' })
-      refuse(violations)
-      return { account: toAccountMessage(await store.createAccount(request.name, credits as number, by(context))) }
-    },
-
-    async listAccounts(request) {
-      const { items, total } = await store.listAccounts(readPage(request))
-      return { accounts: items.map(toAccountMessage), total }
-    },
+    ...createFilesAdmin(store, folders, retention, by),
 
     async grantCredits(request, context) {
       const credits = toCredits(request.credits)
@@ -103,35 +107,6 @@ export function createAdminService({
       return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
     },
 
-    async resolveJob(request, context) {
-      const charge = toCredits(request.charge)
-      if (charge === null || charge < 0) refuse([{ pointer: '/charge', detail: 'must be 0 or more' }])
-      const resolved = await store.resolveReview(request.jobId, charge as number, by(context))
-      const job = readResolution(resolved, request.jobId)
-      return { charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) }
-    },
-
-    async listAllJobs(request) {
-      refuse(findLongName('model', request.model))
-      const status = readStatus(request.status)
-      const { items, total } = await store.listJobs({
-        accountId: request.accountId || null,
-        status,
-        model: request.model || null,
-        idempotencyKey: null,
-        search: null,
-        withDeleted: true,
-        ...readPage(request),
-      })
-      return { jobs: items.map(toJobSummary), total }
-    },
-
-    async inspectJob(request) {
-      const seen = await store.inspectJob(request.jobId)
-      if (!seen) throw jobNotFound(request.jobId)
-      return toOperatorJobMessage(seen)
-    },
-
     async rotateQuoteKey(_request, context) {
       return { keyNumber: (await store.rotateSigningKey('quote', by(context))).number }
     },
@@ -141,8 +116,26 @@ export function createAdminService({
     },
 
     async listAuditEntries(request) {
-      const { items, total } = await store.listAuditEntries(request.accountId || null, readPage(request))
+      const { accountId, actor, act, subject, since, until } = request
+      refuse(findActFault(act))
+      const page = readPage(request)
+      const times = { sinceMs: toMs(since), untilMs: toMs(until) }
+      const filter = { actor: actor || null, act: act || null, subject: subject || null, ...times }
+      const { items, total } = await store.listAuditEntries(accountId || null, page, filter)
       return { entries: items.map(toAuditMessage), total }
+    },
+
+    async findUsage(request) {
+      const read = readUsageRequest(request, calendarOf(timeZone).dayOf(clock.nowMs()), 'account')
+      const { items, total, sum } = await store.listUsage({ ...read, accountId: request.accountId || null })
+      return {
+        rows: items.map((row) => toAccountUsageMessage(row, creditPrice)),
+        total,
+        sum: toUsageSumMessage(sum, creditPrice),
+        from: read.from,
+        to: read.to,
+        timeZone,
+      }
     },
 
     async verifyLedger() {
@@ -159,23 +152,10 @@ export function createAdminService({
   }
 }
 
-function readResolution(resolved: ResolveOutcome, jobId: string): Job {
-  switch (resolved.outcome) {
-    case 'done':
-      return resolved.job
-    case 'no_job':
-      throw jobNotFound(jobId)
-    case 'not_in_review':
-      throw new MediagenError(
-        'job_not_in_review',
-        `The job "${jobId}" is ${resolved.status}, not under review. Nothing was changed.`,
-      )
-    case 'above_hold':
-      throw new MediagenError(
-        'invalid_request',
-        `/charge must be at most ${resolved.creditsHeld}, the credits that the job holds.`,
-      )
-  }
+/** Acts have names such as `key.created`. */
+function findActFault(act: string): Violation[] {
+  if (act === '' || /^[a-z_]{1,32}(?:\.[a-z_]{1,32})?$/.test(act)) return []
+  return [{ pointer: '/act', detail: 'must be the name of an act such as key.created, or of a kind such as key' }]
 }
 
 function findReferenceFault(reference: string): Violation[] {
@@ -192,6 +172,7 @@ function readGrant(outcome: GrantOutcome, accountId: string): MessageInitShape<t
       `The reference "${reference}" belongs to a grant of ${countCredits(credits)} to ${owner} (${entryId}). Nothing was granted.`,
     )
   }
+  if (outcome.outcome === 'closed') throw accountClosed(accountId)
   if (outcome.outcome !== 'done') return { account: toAccountMessage(readAdjustment(outcome, accountId)) }
   const { account, entry, replayed } = outcome
   return { account: toAccountMessage(account), entry: toEntryMessage(entry), replayed }
@@ -209,8 +190,4 @@ function readAdjustment(outcome: AdjustOutcome, accountId: string): Account {
         `The credits would bring the balance out of range, 0 to 2^53 - 1; available now: ${outcome.available}. Nothing was changed.`,
       )
   }
-}
-
-function jobNotFound(jobId: string): MediagenError {
-  return new MediagenError('job_not_found', `There is no job "${jobId}".`)
 }

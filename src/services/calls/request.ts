@@ -12,6 +12,8 @@ import { toJobStatus } from '../messages/job-message.ts'
 export const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 // Of models (catalog/entry.ts), accounts and keys.
 export const longestName = 200
+/** Of notes and reasons. */
+export const longestNote = 1000
 
 /** Refuses a request and lists everything that is wrong with it. */
 export function refuse(violations: readonly Violation[]): void {

@@ -1,7 +1,12 @@
 // Converts between records and messages, those of jobs excepted, which job-message.ts has; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { AccountSchema, AuditEntrySchema, KeySchema } from '../../../gen/mediagen/v1/admin_pb.ts'
+import {
+  type AccountSchema,
+  AccountStatus as AccountStatusCode,
+  type AuditEntrySchema,
+  type KeySchema,
+} from '../../../gen/mediagen/v1/admin_pb.ts'
 import {
   type ModelEndSchema,
   Billed,
@@ -21,6 +26,7 @@ import {
 } from '../../../gen/mediagen/v1/webhooks_pb.ts'
 import type { ModelEnd } from '../../catalog/lifetime.ts'
 import type { Modality, Model, Sample } from '../../catalog/model.ts'
+import type { AccountStatus } from '../../core/accounts/account-status.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../../core/accounts/key.ts'
 import type { Delivery, DeliveryStatus, Webhook } from '../../core/accounts/webhook.ts'
@@ -54,6 +60,12 @@ const entryKindCodes = {
   release: EntryKindCode.RELEASE,
   adjust: EntryKindCode.ADJUST,
 } as const satisfies Record<EntryKind, EntryKindCode>
+
+const accountStatusCodes = {
+  active: AccountStatusCode.ACTIVE,
+  frozen: AccountStatusCode.FROZEN,
+  closed: AccountStatusCode.CLOSED,
+} as const satisfies Record<AccountStatus, AccountStatusCode>
 
 const deliveryStatusCodes = {
   pending: DeliveryStatusCode.PENDING,
@@ -230,6 +242,9 @@ export function toAccountMessage(account: Account): MessageInitShape<typeof Acco
     held: BigInt(account.held),
     createdAt: timestampFromMs(account.createdAtMs),
     limits: toLimitsMessage(account.limits),
+    status: accountStatusCodes[account.status],
+    ...(account.statusReason !== null && { statusReason: account.statusReason }),
+    ...(account.statusChangedAtMs !== null && { statusChangedAt: timestampFromMs(account.statusChangedAtMs) }),
   }
 }
 

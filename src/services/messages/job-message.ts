@@ -151,14 +151,20 @@ export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema
 }
 
 /** A job with what only an operator sees. */
-export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof InspectJobResponseSchema> {
+export function toOperatorJobMessage(
+  seen: OperatorJob,
+  urls: AssetUrls | null,
+): MessageInitShape<typeof InspectJobResponseSchema> {
+  const { job } = seen
   return {
-    job: toJobSummary(seen.job),
-    keyId: seen.job.keyId,
+    job: toJobSummary(job),
+    keyId: job.keyId,
     priority: seen.priority,
     resumable: seen.afterLoss !== 'never',
     afterLoss: seen.afterLoss,
     upstreamRuns: seen.upstreamRuns.map(toUpstreamRunMessage),
+    // Those of other jobs only their owner sees.
+    outputs: urls && job.status === 'needs_review' ? job.outputs.map((asset) => toOutputMessage(job, asset, urls)) : [],
     maxAttempts: seen.maxAttempts,
     lostRuns: seen.lostRuns,
     worker: seen.worker ?? '',

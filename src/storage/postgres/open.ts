@@ -12,6 +12,7 @@ import { createReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
 import { readLedgerRoot, verifyLedger } from '../verify.ts'
+import { changeAccount } from './accounts/account-changes.ts'
 import {
   adjustCredits,
   changeAccountLimits,
@@ -33,7 +34,7 @@ import { createUsageReads } from './accounts/usage.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
 import { createUpload, createUploadReads, deleteUpload } from './files/uploads.ts'
-import { deleteJob, requestCancel, resolveReview } from './jobs/cancellations.ts'
+import { cancelAnyJob, deleteJob, requestCancel, resolveReview } from './jobs/cancellations.ts'
 import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './jobs/claims.ts'
 import { createJobReads, readPositions } from './jobs/jobs.ts'
 import { answerPendingWork, claimPendingWork } from './jobs/pending-work.ts'
@@ -117,6 +118,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
     getAccount: reads.getAccount,
     listAccounts: (page) => list(null, () => reads.listAccounts(page)),
+    findAccounts: (name, limit) => list(null, () => reads.findAccounts(name, limit)),
     grantCredits: (...args) => operate((tx) => grantCredits(tx, ...args)),
     adjustCredits: (...args) => operate((tx) => adjustCredits(tx, ...args)),
     listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
@@ -170,6 +172,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     },
     requestCancel: (...args) => ask((tx) => requestCancel(tx, ...args)),
     deleteJob: (...args) => ask((tx) => deleteJob(tx, ...args)),
+    cancelAnyJob: (...args) => operate((tx) => cancelAnyJob(tx, ...args)),
     resolveReview: (...args) => operate((tx) => resolveReview(tx, ...args)),
 
     getWebhook: reads.getWebhook,
@@ -199,7 +202,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     findOwners: reads.findOwners,
 
     recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),
-    listAuditEntries: (accountId, page) => list(accountId, () => reads.listAuditEntries(accountId, page)),
+    listAuditEntries: (accountId, ...page) => list(accountId, () => reads.listAuditEntries(accountId, ...page)),
     onAct: (listener) => subscribe(notifications.actListeners, listener),
     onNotification: (listener) => subscribe(notifications.listeners, listener),
     nowMs: db.nowMs,
@@ -230,6 +233,11 @@ function createKeyStore(operate: Submit, reads: ReturnType<typeof createKeyReads
       const account = await operate((tx) => changeAccountLimits(tx, ...args))
       reads.clearKeyCache()
       return account
+    },
+    async changeAccount(...args) {
+      const changed = await operate((tx) => changeAccount(tx, ...args))
+      reads.clearKeyCache()
+      return changed
     },
   } satisfies Partial<Store>
 }

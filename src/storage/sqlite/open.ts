@@ -139,6 +139,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     sweep: (command) => sweep(writer, reads, command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     deleteJob: (accountId, jobId) => ask('deleteJob', accountId, jobId),
+    cancelAnyJob: (jobId, reason, by) => operate('cancelAnyJob', jobId, reason, by),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
     createWebhook: (draft, limit) => ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
@@ -186,6 +187,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
   }
   return {
     listAccounts: (page) => list(null, () => read('listAccounts', page)),
+    findAccounts: (name, limit) => list(null, () => read('findAccounts', name, limit)),
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
     listUsage: (request) => list(request.accountId, () => read('listUsage', request)),
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
@@ -197,7 +199,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listWebhooks: (accountId, page) => list(accountId, () => read('listWebhooks', accountId, page)),
     listDeliveries: (filter) => list(filter.accountId, () => read('listDeliveries', filter)),
     listUploads: (accountId, page) => list(accountId, () => read('listUploads', accountId, page)),
-    listAuditEntries: (accountId, page) => list(accountId, () => read('listAuditEntries', accountId, page)),
+    listAuditEntries: (accountId, ...page) => list(accountId, () => read('listAuditEntries', accountId, ...page)),
   } satisfies Partial<Store>
 }
 
@@ -223,6 +225,11 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
       const account = await operate('changeAccountLimits', accountId, change, by)
       reads.clearKeyCache()
       return account
+    },
+    async changeAccount(accountId, change, by) {
+      const changed = await operate('changeAccount', accountId, change, by)
+      reads.clearKeyCache()
+      return changed
     },
   } satisfies Partial<Store>
 }

@@ -1,4 +1,5 @@
 // Accounts: created, read, and credited or debited.
+import { newlyActive } from '../../../core/accounts/account-status.ts'
 import { type Act, type Actor, systemActor } from '../../../core/accounts/audit.ts'
 import { type Limits, parseLimits, toLimitsText } from '../../../core/accounts/limits.ts'
 import { adjust, grant, isCredits, isSameGrant, type LedgerEntry, type Posting } from '../../../core/credits/ledger.ts'
@@ -7,7 +8,7 @@ import type { Account, AdjustOutcome, GrantOutcome } from '../../../core/store.t
 import { limitsAudit } from '../../budgets.ts'
 import { accountColumns, type AccountRow, type AccountState, entryColumns, toAccount, toPosted } from '../../rows.ts'
 import type { Database } from '../connection.ts'
-import { readPage } from '../pages.ts'
+import { readInTime, readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
 import { record } from './audit.ts'
 import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
@@ -22,7 +23,17 @@ export async function createAccount(
   const createdAtMs = await tx.nowMs()
   const accountId = tx.ids.next('acct')
   const counts = { entryCount: 0, jobCount: 0, queuedJobs: 0 }
-  const empty = { accountId, name, available: 0, held: 0, createdAtMs, limits: null, ledgerHead: null, ...counts }
+  const empty = {
+    accountId,
+    name,
+    available: 0,
+    held: 0,
+    createdAtMs,
+    limits: null,
+    ledgerHead: null,
+    ...counts,
+    ...newlyActive,
+  }
   tx.send('INSERT INTO accounts (account_id, name, created_at) VALUES (:accountId, :name, :createdAtMs)', empty)
   const posting = credits > 0 ? grant(empty, credits) : null
   if (posting !== null)
@@ -59,6 +70,7 @@ export async function grantCredits(
   }
   const repeated = reference === null ? null : await repeat()
   if (repeated !== null) return repeated
+  if (account.status === 'closed') return { outcome: 'closed' }
   const posting = grant(account, credits)
   if (posting === null) return { outcome: 'out_of_range', available: account.available }
   if (reference !== null) {
@@ -141,6 +153,10 @@ export function createAccountReads(db: Database) {
       const sql = `SELECT ${accountColumns} FROM accounts WHERE account_id = :accountId`
       const row = await db.row<AccountRow>(sql, { accountId })
       return row === undefined ? null : toAccount(row)
+    },
+    async findAccounts(name: string, limit: number): Promise<readonly Account[]> {
+      const sql = `SELECT ${accountColumns} FROM accounts WHERE name = :name ORDER BY account_id LIMIT :limit`
+      return (await readInTime<AccountRow>(db, sql, { name, limit })).map(toAccount)
     },
     async listAccounts(page: PageRequest): Promise<Page<Account>> {
       const { items, total } = await readPage<AccountRow>(db, accounts, [], {}, page)

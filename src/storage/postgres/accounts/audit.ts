@@ -1,9 +1,15 @@
 // Audit entries: appended in the transaction of the act, and listed. Triggers number them and prevent changes.
-import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../../core/accounts/audit.ts'
+import {
+  type Actor,
+  type AuditDraft,
+  type AuditEntry,
+  type AuditFilter,
+  systemActor,
+} from '../../../core/accounts/audit.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import { auditColumns, type AuditRow, toAuditEntry, toAuditValues } from '../../rows.ts'
+import { auditColumns, type AuditRow, toAuditEntry, toAuditValues, whichActs } from '../../rows.ts'
 import type { Database } from '../connection.ts'
-import { ofAccount, readPage } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
 
 /** Records an act. Entries are written one transaction at a time, so this comes last in a command. */
@@ -22,8 +28,13 @@ export async function record(tx: Writing, draft: AuditDraft, actor: Actor = syst
 export function createAuditReads(db: Database) {
   const listing = { columns: auditColumns, from: 'audit_entries', order: 'number' }
   return {
-    async listAuditEntries(accountId: string | null, page: PageRequest): Promise<Page<AuditEntry>> {
-      const { items, total } = await readPage<AuditRow>(db, listing, ofAccount(accountId), { accountId }, page)
+    async listAuditEntries(
+      accountId: string | null,
+      page: PageRequest,
+      filter?: AuditFilter,
+    ): Promise<Page<AuditEntry>> {
+      const { where, values } = whichActs(accountId, filter)
+      const { items, total } = await readPage<AuditRow>(db, listing, where, values, page)
       return { items: items.map(toAuditEntry), total }
     },
   }

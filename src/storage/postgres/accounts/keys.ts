@@ -20,6 +20,7 @@ import { ofAccount, readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
 import { record } from './audit.ts'
 import { readBudgets } from './budgets.ts'
+import { lockAccounts } from './ledger.ts'
 
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
 const cacheMs = 500
@@ -27,17 +28,17 @@ const mostCached = 10_000
 
 export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemActor): Promise<ApiKey | null> {
   const { accountId, permissions, makerId } = draft
+  const account = (await lockAccounts(tx, 'account_id = :accountId', { accountId })).get(accountId)
+  if (account?.status !== 'active') return null
   if (makerId !== null && (await lockKey(tx, makerId))?.revokedAtMs !== null) return null
   const now = await tx.nowMs()
   const keyId = tx.ids.next('key')
   const row = await tx.row<KeyRow>(
     `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at, limits, maker_id)
-     SELECT :keyId, account_id, :name, :prefix, :secretHash::bytea, :permissions, :now::bigint, :expiresAtMs::bigint, :limits, :makerId
-     FROM accounts WHERE account_id = :accountId
+     VALUES (:keyId, :accountId, :name, :prefix, :secretHash::bytea, :permissions, :now::bigint, :expiresAtMs::bigint, :limits, :makerId)
      RETURNING ${keyColumns}`,
     { ...draft, keyId, permissions: JSON.stringify(permissions), limits: toLimitsText(draft.limits), now },
   )
-  if (row === undefined) return null
   await record(tx, { act: 'key.created', subject: keyId, accountId, before: null, after: describeNewKey(draft) }, by)
   return toKey(row)
 }

@@ -5,7 +5,7 @@ import { decideDeletion, type DeleteOutcome } from '../../../core/jobs/deletion.
 import type { Job } from '../../../core/jobs/job.ts'
 import { decideCancel, decideReview } from '../../../core/jobs/run-end.ts'
 import type { ResolveOutcome } from '../../../core/store.ts'
-import { jobColumns, type JobRow, toErrorCode, toJob, toRunState } from '../../job-rows.ts'
+import { cancelAudit, jobColumns, type JobRow, type JobState, toErrorCode, toJob, toRunState } from '../../job-rows.ts'
 import { record } from '../accounts/audit.ts'
 import { sayGone } from '../files/retention.ts'
 import type { Writing } from '../writing.ts'
@@ -14,16 +14,39 @@ import { endRun, lockJobs } from './run-ends.ts'
 export async function requestCancel(tx: Writing, accountId: string, jobId: string): Promise<Job | null> {
   const locked = await lockJobs(tx, [jobId])
   const job = locked.jobs.get(jobId)
-  if (job === undefined || job.accountId !== accountId) return null
+  return job?.accountId === accountId ? (await cancel(tx, locked, job)).job : null
+}
+
+export async function cancelAnyJob(
+  tx: Writing,
+  jobId: string,
+  reason: string | null,
+  by: Actor = systemActor,
+): Promise<Job | null> {
+  const locked = await lockJobs(tx, [jobId])
+  const before = locked.jobs.get(jobId)
+  if (before === undefined) return null
+  const { job, isNew } = await cancel(tx, locked, before)
+  if (job && isNew) await record(tx, cancelAudit(before, job, reason), by)
+  return job
+}
+
+/** The job afterwards, and whether this changed it. */
+async function cancel(
+  tx: Writing,
+  locked: Awaited<ReturnType<typeof lockJobs>>,
+  job: JobState,
+): Promise<{ readonly job: Job | null; readonly isNew: boolean }> {
   const decided = decideCancel(toRunState(job))
-  if (decided !== 'nothing' && decided !== 'wish') return endRun(tx, locked, job, decided, await tx.nowMs())
-  const { number } = job
+  if (decided !== 'nothing' && decided !== 'wish')
+    return { job: await endRun(tx, locked, job, decided, await tx.nowMs()), isNew: true }
+  const { number, jobId } = job
   if (decided === 'wish') {
     tx.send('UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = :number', { number })
     tx.changed(jobId)
   }
   const row = await tx.row<JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = :number`, { number })
-  return row ? toJob(row) : null
+  return { job: row ? toJob(row) : null, isNew: decided === 'wish' }
 }
 
 export async function deleteJob(tx: Writing, accountId: string, jobId: string): Promise<DeleteOutcome> {

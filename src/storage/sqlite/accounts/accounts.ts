@@ -1,4 +1,5 @@
 // Accounts: created, read, and credited or debited.
+import { newlyActive } from '../../../core/accounts/account-status.ts'
 import { type Act, type Actor, systemActor } from '../../../core/accounts/audit.ts'
 import { type Limits, parseLimits, toLimitsText } from '../../../core/accounts/limits.ts'
 import { adjust, grant, isCredits, isSameGrant, type LedgerEntry } from '../../../core/credits/ledger.ts'
@@ -86,6 +87,7 @@ export function createAccountCommands(writing: Writing) {
         queuedJobs: 0,
         ledgerHead: null,
         limits: null,
+        ...newlyActive,
       }
       insert.run(empty.accountId, name, empty.createdAtMs)
       const posting = credits > 0 ? grant(empty, credits) : null
@@ -119,6 +121,7 @@ export function createAccountCommands(writing: Writing) {
         if (!isSameGrant(made, { accountId, credits })) return { outcome: 'reference_reused', entry: made }
         return { outcome: 'done', account: toPosted(account), entry: made, replayed: true }
       }
+      if (account?.status === 'closed') return { outcome: 'closed' }
       const changed = change('grant', accountId, credits, note, by, reference)
       if (changed.outcome !== 'done') return changed
       const number = (account?.entryCount ?? 0) + 1
@@ -136,12 +139,16 @@ export function createAccountCommands(writing: Writing) {
 
 export function createAccountReads(db: Connection) {
   const find = db.prepare<[string], AccountRow>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
+  const named = db.prepare<[string, number], AccountRow>(
+    `SELECT ${accountColumns} FROM accounts WHERE name = ? ORDER BY account_id LIMIT ?`,
+  )
   const pages = createPages<AccountRow>(db, accountColumns, 'accounts', 'account_id')
   return {
     getAccount(accountId: string): Account | null {
       const row = find.get(accountId)
       return row === undefined ? null : toAccount(row)
     },
+    findAccounts: (name: string, limit: number): readonly Account[] => named.all(name, limit).map(toAccount),
     listAccounts(page: PageRequest): Page<Account> {
       const { items, total } = pages.read([], {}, page)
       return { items: items.map(toAccount), total }

@@ -1,9 +1,15 @@
 // Audit entries: appended in the transaction of the act, and listed. Triggers prevent changes.
-import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../../core/accounts/audit.ts'
+import {
+  type Actor,
+  type AuditDraft,
+  type AuditEntry,
+  type AuditFilter,
+  systemActor,
+} from '../../../core/accounts/audit.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import { auditColumns, type AuditRow, toAuditEntry, toAuditValues } from '../../rows.ts'
+import { auditColumns, type AuditRow, toAuditEntry, toAuditValues, whichActs } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
-import { createPages, ofAccount } from '../pages.ts'
+import { createPages } from '../pages.ts'
 import type { Writing } from '../threads/writing.ts'
 
 /** Creates the only function that records acts. */
@@ -30,8 +36,9 @@ export function createAuditCommands(writing: Writing) {
 export function createAuditReads(db: Connection) {
   const pages = createPages<AuditRow>(db, auditColumns, 'audit_entries', 'number')
   return {
-    listAuditEntries(accountId: string | null, page: PageRequest): Page<AuditEntry> {
-      const { items, total } = pages.read(ofAccount(accountId), { accountId }, page)
+    listAuditEntries(accountId: string | null, page: PageRequest, filter?: AuditFilter): Page<AuditEntry> {
+      const { where, values } = whichActs(accountId, filter)
+      const { items, total } = pages.read(where, values, page)
       return { items: items.map(toAuditEntry), total }
     },
   }

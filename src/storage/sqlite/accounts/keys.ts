@@ -29,7 +29,9 @@ type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
 export function createKeyCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const record = createAuditWriter(writing)
-  const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
+  const isActive = db
+    .prepare<[string], number>("SELECT 1 FROM accounts WHERE account_id = ? AND status = 'active'")
+    .pluck()
   const insert = db.prepare<object, KeyRow>(
     `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at, limits, maker_id)
      VALUES (:keyId, :accountId, :name, :prefix, :secretHash, :permissions, :now, :expiresAtMs, :limits, :makerId) RETURNING ${keyColumns}`,
@@ -70,7 +72,7 @@ export function createKeyCommands(writing: Writing) {
     createKey(draft: SentKey, by: Actor = systemActor): ApiKey | null {
       const { accountId, permissions, makerId } = draft
       const limits = toLimitsText(draft.limits)
-      if (accountExists.get(accountId) === undefined) return null
+      if (isActive.get(accountId) === undefined) return null
       if (makerId !== null && find.get(makerId)?.revokedAtMs !== null) return null
       const keyId = ids.next('key')
       const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), limits, now: nowMs() })

@@ -5,7 +5,7 @@ import { decideDeletion, type DeleteOutcome } from '../../../core/jobs/deletion.
 import type { Job } from '../../../core/jobs/job.ts'
 import { decideCancel, decideReview } from '../../../core/jobs/run-end.ts'
 import type { ResolveOutcome } from '../../../core/store.ts'
-import { jobColumns, toErrorCode, toJob, toRunState, type JobRow } from '../../job-rows.ts'
+import { cancelAudit, jobColumns, type JobState, toErrorCode, toJob, toRunState, type JobRow } from '../../job-rows.ts'
 import { createAuditWriter } from '../accounts/audit.ts'
 import { sayGone } from '../files/retention.ts'
 import type { Writing } from '../threads/writing.ts'
@@ -24,18 +24,30 @@ export function createCancelCommands(writing: Writing) {
   )
   const read = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
 
+  /** The job afterwards, and whether this changed it. */
+  function cancel(job: JobState): { readonly job: Job | null; readonly isNew: boolean } {
+    const decided = decideCancel(toRunState(job))
+    if (decided !== 'nothing' && decided !== 'wish') return { job: endRun(job, decided), isNew: true }
+    if (decided === 'wish') {
+      wish.run(job.number)
+      changed(job.jobId)
+    }
+    const row = read.get(job.number)
+    return { job: row ? toJob(row) : null, isNew: decided === 'wish' }
+  }
+
   return {
     requestCancel(accountId: string, jobId: string): Job | null {
       const job = findJob(jobId)
-      if (job === null || job.accountId !== accountId) return null
-      const decided = decideCancel(toRunState(job))
-      if (decided !== 'nothing' && decided !== 'wish') return endRun(job, decided)
-      if (decided === 'wish') {
-        wish.run(job.number)
-        changed(jobId)
-      }
-      const row = read.get(job.number)
-      return row ? toJob(row) : null
+      return job?.accountId === accountId ? cancel(job).job : null
+    },
+
+    cancelAnyJob(jobId: string, reason: string | null, by: Actor = systemActor): Job | null {
+      const before = findJob(jobId)
+      if (before === null) return null
+      const { job, isNew } = cancel(before)
+      if (job && isNew) record(cancelAudit(before, job, reason), by)
+      return job
     },
 
     deleteJob(accountId: string, jobId: string): DeleteOutcome {

@@ -1,4 +1,5 @@
 // The table of the writer thread's commands, by name.
+import { createAccountChanges } from '../accounts/account-changes.ts'
 import { createAccountCommands } from '../accounts/accounts.ts'
 import { createAuditCommands } from '../accounts/audit.ts'
 import { createKeyCommands } from '../accounts/keys.ts'
@@ -21,6 +22,7 @@ import type { Writing } from './writing.ts'
 export function createCommands(writing: Writing) {
   return {
     ...createAccountCommands(writing),
+    ...createAccountChanges(writing),
     ...createKeyCommands(writing),
     ...createRateCommands(writing),
     ...createSigningKeyCommands(writing),

@@ -41,5 +41,5 @@ export type Reads = ReturnType<typeof createReads>
 /** Reads that count or skip any number of rows, and so never run on the thread of the event loop. */
 export type LongRead = Extract<
   keyof Reads,
-  `list${string}` | 'searchPiece' | 'measureBacklog' | 'verifyLedger' | 'readLedgerRoot'
+  `list${string}` | 'findAccounts' | 'searchPiece' | 'measureBacklog' | 'verifyLedger' | 'readLedgerRoot'
 >
