@@ -1,5 +1,6 @@
 // The conformance suite of the store port: every implementation passes it whole.
 import { describe } from 'vitest'
+import { accountChangeTests } from './contract-account-changes.ts'
 import { accountTests, keyTests } from './contract-accounts.ts'
 import { auditTests } from './contract-audit.ts'
 import { backlogTests } from './contract-backlog.ts'
@@ -29,6 +30,7 @@ import type { OpenTestStore } from './fixture.ts'
 export function storeContract(name: string, openStore: OpenTestStore): void {
   describe(`store contract: ${name}`, () => {
     describe('accounts and ledger', () => accountTests(openStore))
+    describe('accounts that operators change', () => accountChangeTests(openStore))
     describe('keys', () => keyTests(openStore))
     describe('limits', () => limitTests(openStore))
     describe('usage', () => usageTests(openStore))

@@ -15,6 +15,12 @@ const insertJob = (step: number): string =>
   `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, key_id)
    SELECT 9, 'job_x', account_id, job_count + ${step}, 'queued', 'm', 'q', 'k', decode(repeat('00', 32), 'hex'), 0, 0, 'key' FROM accounts`
 
+const closeAccount = "UPDATE accounts SET status = 'closed', status_reason = 'x', status_changed_at = 1"
+const newAccount = "INSERT INTO accounts (account_id, name, created_at) VALUES ('acct_new', 'x', 0)"
+const closeNew = `${newAccount}; ${closeAccount} WHERE account_id = 'acct_new'`
+const insertKey = `INSERT INTO api_keys (key_id, account_id, prefix, secret_hash, permissions, created_at)
+  VALUES ('key_x', 'acct_new', 'mgk_test', decode(repeat('00', 32), 'hex'), '[]', 0)`
+
 const forgetFailed =
   "UPDATE jobs SET outputs_gone = 2 WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed';"
 
@@ -33,6 +39,19 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   test.each([
     ['UPDATE accounts SET available = available + 1', 'only by the next entry'],
     ['UPDATE accounts SET held = held - 1, available = available + 1', 'only by the next entry'],
+    ["UPDATE accounts SET status = 'frozen', status_changed_at = 1", 'check constraint'],
+    [closeAccount, 'when its jobs have ended'],
+    [`${closeNew}; UPDATE accounts SET status = 'active' WHERE account_id = 'acct_new'`, 'stays as it is'],
+    [
+      `UPDATE accounts SET status = 'frozen', status_reason = 'x', status_changed_at = 1; ${insertJob(1)}`,
+      'starts nothing',
+    ],
+    [`${closeNew}; ${insertKey}`, 'gets no keys'],
+    [`${newAccount}; ${insertKey}; ${closeAccount} WHERE account_id = 'acct_new'`, 'its keys are revoked'],
+    [
+      `${newAccount}; ${insertKey}; UPDATE api_keys SET revoked_at = 1; UPDATE api_keys SET revoked_at = NULL`,
+      'stays revoked',
+    ],
     ['UPDATE accounts SET available = -1', 'only by the next entry'],
     ['UPDATE accounts SET queued_jobs = -1', 'check constraint'],
     ['UPDATE accounts SET created_at = 0', 'do not change'],
