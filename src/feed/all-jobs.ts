@@ -58,11 +58,12 @@ export function createAllJobs(store: Pick<Store, 'getJob'>): AllJobs {
       const wake = (): void => arrival.resolve()
       // From here on, not from the first reading.
       watchers.set(batch, wake)
-      ended.addEventListener('abort', wake)
       const leave = (): void => {
         watchers.delete(batch)
-        ended.removeEventListener('abort', wake)
+        ended.removeEventListener('abort', leave)
+        wake()
       }
+      ended.addEventListener('abort', leave)
       async function* follow(): AsyncGenerator<ChangedJobs> {
         try {
           while (!ended.aborted) {

@@ -1,6 +1,6 @@
 // Every row of the error table is reached over HTTP: status, code, headers and body.
 // P126, P127, P134, P136, P137, P139, P140, P141, P143, P144, P145, P146, P147, P148, P149, P150, P151, P152, P155, P157, P159,
-// P160, P161, P166, P167, P168, P169, P170, P172, P173, P246.
+// P160, P161, P166, P167, P168, P169, P170, P172, P173, P246, P324.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
@@ -122,6 +122,14 @@ const rows = {
     status: 402,
     produce: () => withLimits({ perStart: 2n }, (account) => app.generate(model, input, { account, wait: false })),
     members: { required: 3, budget: { of: 'key', limit: 'per_start', credits: 2, left: 2 } },
+  },
+  account_frozen: {
+    status: 403,
+    async produce() {
+      const { payer, send } = await start()
+      await app.admin.freezeAccount({ accountId: payer.accountId, reason: 'unpaid' })
+      return send()
+    },
   },
   model_not_allowed: {
     status: 403,
@@ -268,6 +276,7 @@ test('every code of the table is reached by a test', () => {
     'job_not_ended',
     'generation_failed',
     'generation_unfinished',
+    'account_closed',
     'job_not_in_review',
     'reference_reused',
   ]

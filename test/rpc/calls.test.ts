@@ -317,6 +317,54 @@ test('an operator lists and reads jobs of all accounts', async () => {
   expect(seen.job).toMatchObject({ job_id, outputs: 1, attempts: 1 })
 })
 
+test('an operator freezes, renames and closes an account, and cancels its job', async () => {
+  const { accountId: account_id } = await app.createAccount(20)
+  const account = { accountId: account_id, key: await app.createKey(account_id, permissions) }
+  const { job_id } = (await app.generate('test/gate/text-to-image', app.gate().input, { account, wait: false })).body
+  expect((await asAdmin('FreezeAccount', { account_id, reason: 'unpaid' })).account).toMatchObject({
+    status: 'ACCOUNT_STATUS_FROZEN',
+    status_reason: 'unpaid',
+    status_changed_at: { seconds: expect.any(String) },
+  })
+  expect((await asAdmin('UnfreezeAccount', { account_id })).account).toMatchObject({ status: 'ACCOUNT_STATUS_ACTIVE' })
+  const { account: renamed } = await asAdmin('RenameAccount', { account_id, name: 'renamed over gRPC' })
+  expect((await asAdmin('InspectAccount', { name: 'renamed over gRPC' })).account).toEqual(renamed)
+  expect((await asAdmin('CancelAnyJob', { job_id })).job).toMatchObject({ job_id })
+  await client.readAll('GenerationService/WatchJob', { job_id }, { key: account.key })
+  const closed = await asAdmin('CloseAccount', { account_id, reason: 'gone' })
+  expect(closed).toMatchObject({ account: { status: 'ACCOUNT_STATUS_CLOSED', available: '20' }, revoked_keys: 2 })
+})
+
+test('an operator reads what waits, what models and providers say, what was used, and what is kept', async () => {
+  expect(await asAdmin('MeasureBacklog', {})).toMatchObject({ queues: [], reviews: '0', oldest_review_seconds: 0 })
+  const { models, total, ready } = await asAdmin('ListAllModels', { limit: 1 })
+  expect(models).toMatchObject([{ model, kind: 'null', providers: [] }])
+  expect(total).toBeGreaterThan(ready)
+  expect(await asAdmin('ListProviders', {})).toEqual({ providers: [] })
+  expect(await asAdmin('CheckProviders', {})).toEqual({ providers: [] })
+  const { rows, sum } = await asAdmin('FindUsage', {})
+  const own = rows.find((row: any) => row.account_id === app.account.accountId)
+  expect(own).toMatchObject({ account_name: 'test', usage: { labels: [] } })
+  expect(Number(own.usage.charged)).toBeLessThanOrEqual(Number(sum.charged))
+  expect(await asAdmin('GetRetention', {})).toMatchObject({ files_in: 'disk', file_seconds: '604800' })
+})
+
+test('an operator watches all jobs', async () => {
+  called.add('AdminService/WatchAllJobs')
+  const stream = client.stream('AdminService/WatchAllJobs', {}, { key: adminKey })
+  const ids: string[] = []
+  const { promise: opened, resolve } = Promise.withResolvers<void>()
+  stream.on('data', ({ jobs }: any) => {
+    resolve()
+    ids.push(...jobs.map((job: any) => job.job_id))
+  })
+  stream.on('error', () => {})
+  await opened
+  const { job_id } = (await app.generate(model, { prompt: 'x' })).body
+  await expect.poll(() => ids).toContain(job_id)
+  stream.cancel()
+})
+
 test('an operator measures and sweeps the files of all accounts', async () => {
   await app.generate(model, { prompt: 'x' })
   const { usage } = await asAdmin('MeasureFiles', {})

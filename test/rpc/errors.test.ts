@@ -1,6 +1,6 @@
 // Every error that can travel over gRPC: its status, its typed detail, its words.
 // P138, P139, P141, P143, P144, P145, P146, P147, P148, P150, P151, P152, P155, P156, P159, P160, P161, P162, P164, P167, P168,
-// P169, P170, P171, P172, P173, P246.
+// P169, P170, P171, P172, P173, P246, P324, P325.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSlowClock } from '../slow-clock.ts'
@@ -18,6 +18,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   insufficient_credits: { status: 'FAILED_PRECONDITION' },
   price_above_maximum: { status: 'FAILED_PRECONDITION' },
   budget_exceeded: { status: 'FAILED_PRECONDITION' },
+  account_frozen: { status: 'PERMISSION_DENIED' },
   model_not_allowed: { status: 'PERMISSION_DENIED' },
   origin_not_allowed: { status: 'PERMISSION_DENIED' },
   missing_permission: { status: 'PERMISSION_DENIED' },
@@ -32,6 +33,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   quote_mismatch: { status: 'FAILED_PRECONDITION' },
   idempotency_key_reused: { status: 'ALREADY_EXISTS' },
   reference_reused: { status: 'ALREADY_EXISTS' },
+  account_closed: { status: 'FAILED_PRECONDITION' },
   job_not_in_review: { status: 'FAILED_PRECONDITION' },
   too_many_webhooks: { status: 'FAILED_PRECONDITION' },
   rate_limited: { status: 'RESOURCE_EXHAUSTED', retryable: true },
@@ -325,6 +327,20 @@ test('a job that is not under review cannot be resolved', async () => {
     await client.refusal('AdminService/ResolveJob', { job_id: jobs[0].job_id }, { key: adminKey }),
     'job_not_in_review',
     /queued/,
+  )
+})
+
+test('an account that is frozen starts nothing, and one that is closed stays as it is', async () => {
+  const { accountId: account_id, key } = await app.createAccount(10)
+  await client.call('AdminService/FreezeAccount', { account_id, reason: 'unpaid' }, { key: adminKey })
+  const run = { model, input, max_credits: 10, idempotency_key: 'frozen' }
+  check(await client.refusal('GenerationService/Run', run, { key }), 'account_frozen', /: unpaid\. It starts nothing/)
+  await client.call('AdminService/CloseAccount', { account_id, reason: 'gone' }, { key: adminKey })
+  const rename = { account_id, name: 'x' }
+  check(
+    await client.refusal('AdminService/RenameAccount', rename, { key: adminKey }),
+    'account_closed',
+    /stays as it is/,
   )
 })
 

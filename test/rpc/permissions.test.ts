@@ -31,11 +31,14 @@ const rpcs = [
     needed: toPermissionName(getOption(method, permission)),
   }))
 
+// A watch of all jobs has no end of its own.
+const streamMs = 2000
+
 let app: TestApp
 let client: ForeignClient
 
 beforeAll(async () => {
-  app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_FAILED_KEYS_PER_MINUTE: '0' })
   client = await openForeignClient(app.app.grpcUrl, null)
 })
 
@@ -48,7 +51,7 @@ afterAll(async () => {
 async function callWith(rpc: string, key: string | null): Promise<string> {
   const { streams, uploads } = client.rpcs.find(({ name }) => name === rpc) ?? {}
   const outcome = streams
-    ? client.readAll(rpc, {}, { key })
+    ? client.readAll(rpc, {}, { key, deadlineMs: streamMs })
     : uploads
       ? client.upload(rpc, [{}], { key })
       : client.call(rpc, {}, { key })

@@ -79,15 +79,18 @@ export function createJobAdmin({ store, by, urls, feed, watches }: JobAdminDeps)
     async *watchAllJobs({ accountId }, context) {
       if (feed === null || watches === null) throw needsServer()
       const end = watches.open(callerOf(context).accountId)
+      // A caller may be gone before it reads a change.
+      const leaving = new AbortController()
       try {
         // It listens before this: what changes after the first message is in a later one.
-        const changes = feed.watchAll(context.signal)
+        const changes = feed.watchAll(AbortSignal.any([context.signal, leaving.signal]))
         yield {}
         for await (const { jobs, more } of changes) {
           const wanted = accountId === '' ? jobs : jobs.filter((job: Job) => job.accountId === accountId)
           if (wanted.length > 0 || more) yield { jobs: wanted.map(toJobSummary), more }
         }
       } finally {
+        leaving.abort()
         end()
       }
     },
