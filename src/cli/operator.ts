@@ -1,7 +1,7 @@
 // The operator's commands: accounts, keys, credits, ledger. They open the data directory themselves and work while the server runs.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
+import { type Account, AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { isPermission, type Permission, permissions } from '../core/accounts/key.ts'
 import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
@@ -38,7 +38,7 @@ function addAccountCommands(program: Command): void {
     )
     .action(
       withAdmin(async (admin, { name, credits }: { name: string; credits: bigint }) =>
-        toRecord(AccountSchema, (await admin.createAccount({ name, credits })).account),
+        toPrintedAccount((await admin.createAccount({ name, credits })).account),
       ),
     )
   addLimitOptions(
@@ -50,17 +50,52 @@ function addAccountCommands(program: Command): void {
       const change = readLimitChange(options)
       const { account } = await admin.changeAccountLimits({ accountId, ...change })
       await warnOfUnmatched(change.limits.models)
-      return toRecord(AccountSchema, account)
+      return toPrintedAccount(account)
     }),
   )
   accounts
-    .command('list')
-    .description('List accounts with their balances')
+    .command('rename <account_id>')
+    .description('Change the name of an account')
+    .requiredOption('--name <name>', 'new display name')
     .action(
-      withAdmin(async (admin) =>
-        (await readAll('accounts', admin.listAccounts)).map((account) => toRecord(AccountSchema, account)),
+      withAdmin(async (admin, accountId: string, { name }: { name: string }) =>
+        toPrintedAccount((await admin.renameAccount({ accountId, name })).account),
       ),
     )
+  accounts
+    .command('freeze <account_id>')
+    .description('Freeze an account: it starts nothing and gets no keys; its jobs go on, and its keys still read')
+    .requiredOption('--reason <text>', 'why; its owner reads it when a start is refused')
+    .action(
+      withAdmin(async (admin, accountId: string, { reason }: { reason: string }) =>
+        toPrintedAccount((await admin.freezeAccount({ accountId, reason })).account),
+      ),
+    )
+  accounts
+    .command('unfreeze <account_id>')
+    .description('End the freeze of an account')
+    .option('--reason <text>', 'why', '')
+    .action(
+      withAdmin(async (admin, accountId: string, { reason }: { reason: string }) =>
+        toPrintedAccount((await admin.unfreezeAccount({ accountId, reason })).account),
+      ),
+    )
+  accounts
+    .command('close <account_id>')
+    .description(
+      'Close an account for ever and revoke its keys, once its jobs have ended; its balance stays in the ledger',
+    )
+    .requiredOption('--reason <text>', 'why')
+    .action(
+      withAdmin(async (admin, accountId: string, { reason }: { reason: string }) => {
+        const { account, revokedKeys } = await admin.closeAccount({ accountId, reason })
+        return { ...toPrintedAccount(account), revoked_keys: revokedKeys }
+      }),
+    )
+  accounts
+    .command('list')
+    .description('List accounts with their balances')
+    .action(withAdmin(async (admin) => (await readAll('accounts', admin.listAccounts)).map(toPrintedAccount)))
 }
 
 function addKeyCommands(program: Command): void {
@@ -142,7 +177,7 @@ function addMoneyCommands(program: Command): void {
     .action(
       withAdmin(async (admin, { account: accountId, credits: granted, note, reference }: Grant) => {
         const { account, entry, replayed } = await admin.grantCredits({ accountId, credits: granted, note, reference })
-        const record = toRecord(AccountSchema, account)
+        const record = toPrintedAccount(account)
         if (replayed) say(`Granted before, ${toTime(entry?.createdAt)}; nothing was changed.\n`, process.stderr)
         return reference === '' ? record : { ...record, entry_id: entry?.entryId, reference, replayed }
       }),
@@ -155,7 +190,7 @@ function addMoneyCommands(program: Command): void {
     .requiredOption('--note <text>', 'reason, for the ledger')
     .action(
       withAdmin(async (admin, { account: accountId, ...change }: Change) =>
-        toRecord(AccountSchema, (await admin.adjustCredits({ accountId, ...change })).account),
+        toPrintedAccount((await admin.adjustCredits({ accountId, ...change })).account),
       ),
     )
   program
@@ -208,6 +243,12 @@ interface Change {
 }
 
 /** A table leaves out its last columns where a line is too short for all. */
+function toPrintedAccount(account: Account | undefined): Printed {
+  const { account_id, name, status, available, held, ...others } = toRecord(AccountSchema, account)
+  return { account_id, name, status, available, held, ...others }
+}
+
+/** As for accounts. */
 function toPrintedKey(key: Key | undefined): Printed {
   const { key_id, name, prefix, last_used_at, limits, permissions, ...others } = toRecord(KeySchema, key)
   return { key_id, name, prefix, last_used_at, limits, permissions, ...others }

@@ -12,6 +12,10 @@ import { listCommands } from './commands.ts'
 const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')
 const needed: Readonly<Record<string, readonly string[]>> = {
   'accounts create': ['--name', 'x'],
+  'accounts rename': ['acct_x', '--name', 'x'],
+  'accounts freeze': ['acct_x', '--reason', 'x'],
+  'accounts unfreeze': ['acct_x'],
+  'accounts close': ['acct_x', '--reason', 'x'],
   'keys create': ['--account', 'acct_x', '--permissions', 'admin'],
   'accounts limit': ['acct_x', '--daily', '1'],
   'keys limit': ['key_x', '--daily', '1'],

@@ -29,14 +29,41 @@ test('accounts are created and listed', async () => {
     held: 0,
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     limits: noLimits,
+    status: 'active',
+    status_reason: null,
+    status_changed_at: null,
   })
   const rich = await line.json(['accounts', 'create', '--name', 'rich', '--credits', String(largest)])
   expect(rich.available).toBe(largest)
   expect(await line.json(['accounts', 'list'])).toEqual([rich, made])
   const { status, stdout, stderr } = await line.run(['accounts', 'list'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +available +held +created_at +limits$/)
+  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +status +available +held +created_at +limits /)
   expect(stdout).toContain(made.account_id)
+})
+
+test('P320, P321: an account is renamed, frozen, unfrozen and closed', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'Ada', '--credits', '12'])
+  await line.json(['keys', 'create', '--account', account_id, '--permissions', 'generate'])
+  expect(await line.json(['accounts', 'rename', account_id, '--name', 'Ada L.'])).toMatchObject({ name: 'Ada L.' })
+  expect(await line.json(['accounts', 'freeze', account_id, '--reason', 'unpaid'])).toMatchObject({
+    status: 'frozen',
+    status_reason: 'unpaid',
+    status_changed_at: expect.stringMatching(/Z$/),
+  })
+  const refused = await line.run(['keys', 'create', '--account', account_id, '--permissions', 'generate'])
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('frozen by the operator')])
+  expect(await line.json(['accounts', 'unfreeze', account_id])).toMatchObject({ status: 'active' })
+  expect(await line.json(['accounts', 'close', account_id, '--reason', 'gone'])).toMatchObject({
+    status: 'closed',
+    available: 12,
+    revoked_keys: 1,
+  })
+  const again = await line.run(['accounts', 'unfreeze', account_id])
+  expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('is closed, and stays as it is')])
+  for (const command of ['freeze', 'close'])
+    expect((await line.run(['accounts', command, account_id])).stderr).toContain('--reason')
 })
 
 test('a process of its own ends with its command, and a reader that has seen enough gets no stack trace', async () => {

@@ -22,7 +22,7 @@ const unchecked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
 export async function checkProviders(config: Config, timeoutMs: number): Promise<ProviderReport[]> {
   await using idle = await openIdleEngines(await findBuiltin(), config)
   const { engines } = idle
-  return ask(loadProviders(config.catalog), readModels(config.catalog, engines), engines, timeoutMs)
+  return await ask(loadProviders(config.catalog), readModels(config.catalog, engines), engines, timeoutMs)
 }
 
 /** The catalog of a running server, with its providers. Those that are checked already are not asked a second time at once. */
