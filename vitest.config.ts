@@ -61,7 +61,7 @@ const onPostgres = [
   'test/{crash,faults,feed,runner,services,simulation,webhooks}/**/*.test.ts',
   'test/storage/{ledger-property,verify}*.test.ts',
   'test/gateway/{deletion,files,generate,idempotency,job-events,job-inputs,jobs,keys,kept-jobs,quote-restart,readiness,retention,shared-rates,wait,wallet,webhooks}.test.ts',
-  'test/rpc/{admin,generation,lost-keys,watch,webhooks}.test.ts',
+  'test/rpc/{admin,admin-console,generation,lost-keys,watch,webhooks}.test.ts',
   'test/cli/{audit,conformance,jobs-show,operator,serve,webhooks}.test.ts',
 ]
 const notOnPostgres = [

@@ -22,13 +22,13 @@ import { openDoors, logReady } from './doors/doors.ts'
 import { createGrace } from './doors/grace.ts'
 import { tryPorts } from './doors/ports.ts'
 import { openFiles, tryBucket } from './files.ts'
-import { createEngines, createSampleFiles, openCatalog } from './models.ts'
+import { createEngines, createSampleFiles } from './models.ts'
 import { startLedgerRootLog } from './observe/ledger-root.ts'
 import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
-import { createOperatorCatalog } from './operator/check-providers.ts'
+import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createServices, readWatchBounds } from './services.ts'
@@ -63,7 +63,7 @@ export async function startCore(
   const engineDeps = { log, secrets, processes, openStore: () => store }
   const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
   for (const engine of engines) closing.defer(() => engine.close())
-  const catalog = await openCatalog(builtin, config, engines, overrides.clock)
+  const catalog = await openOperatorCatalog(builtin, config, engines, secrets, overrides.clock)
   if (config.roles.has('api')) checkDoorModels(config, catalog)
   await tryPorts(config)
   await tryBucket(config)
@@ -103,17 +103,7 @@ export async function startCore(
   const pipeline = closing.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
-    {
-      store,
-      files,
-      catalog,
-      operatorCatalog: createOperatorCatalog(config, catalog, engines, secrets),
-      feed,
-      watches,
-      clock,
-      publicUrl: () => publicUrl,
-      isStopping: () => stopping,
-    },
+    { store, files, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)

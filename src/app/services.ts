@@ -7,6 +7,7 @@ import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../core/store.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
@@ -66,7 +67,7 @@ export interface ServiceDeps extends Omit<
 > {
   readonly store: Store
   readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
-  readonly operatorCatalog: OperatorCatalog
+  readonly catalog: Catalog & OperatorCatalog
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
 }
@@ -141,7 +142,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
         clock,
         folders,
         settings: readAdminSettings(config),
-        server: { catalog: deps.operatorCatalog, urls, feed: deps.feed, watches: deps.watches },
+        server: { catalog, urls, feed: deps.feed, watches: deps.watches },
         osUser: null,
       }),
       pipeline,

@@ -34,10 +34,6 @@ function loseRun(jobId: string): void {
   db.exec(giveBack(`'${jobId}'`, 1))
 }
 
-const closeAccount = "UPDATE accounts SET status = 'closed', status_reason = 'x', status_changed_at = 1"
-const insertKey = `INSERT INTO api_keys (key_id, account_id, prefix, secret_hash, permissions, created_at)
-  VALUES ('key_x', {other}, 'mgk_test', zeroblob(32), '[]', 0);`
-
 /** Runs the statements in one transaction to its commit; what is named in braces is filled in. */
 function attempt(sql: string): void {
   using db = openRaw(file.path)
@@ -129,30 +125,6 @@ test('the statements of these tests are right where they should be', () => {
 
 const refused: Record<string, [name: string, sql: string, words: string | RegExp][]> = {
   accounts: [
-    ['a frozen account without a reason', "UPDATE accounts SET status = 'frozen', status_changed_at = 1", 'CHECK'],
-    ['another status', "UPDATE accounts SET status = 'gone', status_reason = 'x', status_changed_at = 1", 'CHECK'],
-    ['a closed account with jobs', `${closeAccount} WHERE account_id = {account}`, 'when its jobs have ended'],
-    [
-      'a closed account with keys',
-      `${insertKey} ${closeAccount} WHERE account_id = {other}`,
-      'and its keys are revoked',
-    ],
-    [
-      'a closed account that is opened',
-      `${closeAccount} WHERE account_id = {other}; UPDATE accounts SET status = 'active' WHERE account_id = {other}`,
-      'stays as it is',
-    ],
-    [
-      'a job of a frozen account',
-      `UPDATE accounts SET status = 'frozen', status_reason = 'x', status_changed_at = 1; ${insertJob({ credits_held: '0' })}`,
-      'starts nothing',
-    ],
-    ['a key of a closed account', `${closeAccount} WHERE account_id = {other}; ${insertKey}`, 'gets no keys'],
-    [
-      'a revoked key that works again',
-      `${insertKey} UPDATE api_keys SET revoked_at = 1; UPDATE api_keys SET revoked_at = NULL`,
-      'stays revoked',
-    ],
     [
       'a balance without an entry',
       'UPDATE accounts SET available = available + 1 WHERE account_id = {account}',

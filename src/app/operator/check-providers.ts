@@ -6,10 +6,11 @@ import { loadProviders } from '../../catalog/load.ts'
 import type { Model } from '../../catalog/model.ts'
 import { listProviders, type ProviderReport, type Providers } from '../../catalog/providers.ts'
 import type { Config } from '../../config.ts'
+import type { Clock } from '../../core/clock.ts'
 import { readKey, type Secrets } from '../../engines/secrets.ts'
 import type { OperatorCatalog } from '../../services/admin/admin-models.ts'
-import { findBuiltin } from '../builtin.ts'
-import { openIdleEngines, readModels } from '../models.ts'
+import { type Builtin, findBuiltin } from '../builtin.ts'
+import { openCatalog, openIdleEngines, readModels } from '../models.ts'
 
 export type { ProviderReport }
 
@@ -25,13 +26,15 @@ export async function checkProviders(config: Config, timeoutMs: number): Promise
   return await ask(loadProviders(config.catalog), readModels(config.catalog, engines), engines, timeoutMs)
 }
 
-/** The catalog of a running server, with its providers. Those that are checked already are not asked a second time at once. */
-export function createOperatorCatalog(
+/** Opens the catalog of a running server, with its providers. While they are checked they are not asked a second time. */
+export async function openOperatorCatalog(
+  builtin: Builtin | null,
   config: Config,
-  catalog: CheckedCatalog,
   engines: readonly Engine[],
   secrets: Secrets,
-): OperatorCatalog {
+  clock?: Clock,
+): Promise<CheckedCatalog & OperatorCatalog> {
+  const catalog = await openCatalog(builtin, config, engines, clock)
   const { models } = catalog
   let found: Providers | undefined
   let checking: Promise<ProviderReport[]> | null = null
@@ -44,9 +47,7 @@ export function createOperatorCatalog(
       ),
     ]))
   return {
-    models,
-    ready: catalog.ready,
-    unready: catalog.unready,
+    ...catalog,
     listProviders() {
       const reasons = models.map((model) => [model, catalog.unready(model)] as const)
       const known = [...findProviders()].map(([name, provider]) => [name, knowOf(provider, secrets)] as const)
