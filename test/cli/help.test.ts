@@ -23,5 +23,5 @@ test('mediagen --version', async () => {
 
 test('a default is shown', async () => {
   await using line = openCommandLine()
-  expect((await line.run(['accounts', 'create', '--help'])).stdout).toMatch(/initial credits \(default: 0\)/)
+  expect((await line.run(['admin', 'accounts', 'create', '--help'])).stdout).toMatch(/initial credits \(default: 0\)/)
 })

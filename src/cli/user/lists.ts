@@ -1,4 +1,4 @@
-// The other commands of users: login, wallet, usage, upload, and what there is.
+// The other commands of users: login, wallet, usage, upload, webhooks, and what there is.
 import { createInterface } from 'node:readline/promises'
 import { createClient } from '@mediagen/client/client.ts'
 import { type Command, Option } from 'commander'
@@ -15,8 +15,10 @@ import { countCredits } from './words.ts'
 const defaultLimit = 20
 const usualColumns = 80
 
-/** Adds the commands; `models` and `jobs` are those of operators, which list what users see when no subcommand is named. */
-export function addUserCommands(program: Command, models: Command, jobs: Command): void {
+/** Adds the commands. */
+export function addUserCommands(program: Command): void {
+  addModelCommands(program)
+  addJobListCommand(program)
   program
     .command('login')
     .description('Sign in to a server: keep its address and your API key')
@@ -43,9 +45,14 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
       }),
     )
   addJobCommands(program)
-  models.enablePositionalOptions()
-  jobs.enablePositionalOptions()
-  models
+  addWebhookCommands(program)
+}
+
+function addModelCommands(program: Command): void {
+  const models = program
+    .command('models')
+    .description('List the models of a server, or show one')
+    .enablePositionalOptions()
     .option('--search <words>', 'only models with these words')
     .option('--limit <models>', 'number of models', parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
@@ -65,7 +72,13 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         say(describeModel(model, process.stdout.columns || usualColumns))
       }),
     )
-  jobs
+}
+
+function addJobListCommand(program: Command): void {
+  program
+    .command('jobs')
+    .description('List your jobs on a server')
+    .enablePositionalOptions()
     .addOption(new Option('--status <status>', 'only jobs in this state').choices(jobStatuses))
     .option('--search <words>', 'only jobs with these words in their input')
     .option('--limit <jobs>', 'number of jobs', parsePageLimit, defaultLimit)
@@ -130,6 +143,20 @@ function addJobCommands(program: Command): void {
       withServer(async ({ client }, id: string, _options: object, _command: Command) => {
         await client.removeJob(id)
         return { deleted: id }
+      }),
+    )
+}
+
+function addWebhookCommands(program: Command): void {
+  program
+    .command('webhooks')
+    .description('Your webhook endpoints on a server')
+    .command('rotate-secret <webhook_id>')
+    .description('Give a webhook endpoint another secret; the one before it signs for a day more')
+    .action(
+      withServer(async ({ client }, webhookId: string, _options: object, _command: Command) => {
+        const { webhook_id, secret, previous_secret_until } = await client.rotateWebhookSecret(webhookId)
+        return { webhook_id, secret, previous_secret_until }
       }),
     )
 }

@@ -1,16 +1,17 @@
 // Commands about the servers that make media for this one.
 import { type Command, InvalidArgumentError } from 'commander'
-import { checkProviders, isBroken, type ProviderReport } from '../app/operator/check-providers.ts'
-import { readConfig } from '../config.ts'
-import { print } from './user/print.ts'
+import { checkProviders, isBroken, type ProviderReport } from '../../app/operator/check-providers.ts'
+import { readConfig } from '../../config.ts'
+import { print } from '../user/print.ts'
+import { withExample } from './common/examples.ts'
+import { workHere } from './common/installation.ts'
 
 const longestSeconds = 60
 
 /** Adds the commands. */
-export function addProviderCommands(program: Command): void {
-  const providers = program.command('providers').description('Services that make media for this server')
-  providers
-    .command('check')
+export function addProviderCommands(parent: Command): void {
+  const providers = parent.command('providers').description('Services that make media for this server')
+  withExample(workHere(providers.command('check')), '--timeout 5')
     .description(
       'Check whether every provider of the catalog answers and accepts its key, and what models wait for; nothing is charged; exit status 1 if anything does not work',
     )

@@ -1,26 +1,24 @@
-// Commands about the catalog.
+// The operator's commands about the catalog of this machine.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
-import { findBuiltin } from '../app/builtin.ts'
-import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../app/models.ts'
-import { importModel } from '../app/operator/import-model.ts'
-import { readConfig } from '../config.ts'
-import { StartupError } from '../core/errors.ts'
-import { escapeHidden, hasHidden } from '../core/text/hidden-characters.ts'
-import { print, say } from './user/print.ts'
+import { findBuiltin } from '../../app/builtin.ts'
+import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../../app/models.ts'
+import { importModel } from '../../app/operator/import-model.ts'
+import { readConfig } from '../../config.ts'
+import { StartupError } from '../../core/errors.ts'
+import { escapeHidden, hasHidden } from '../../core/text/hidden-characters.ts'
+import { print, say } from '../user/print.ts'
+import { addWideOption } from './common/act.ts'
+import { withExample } from './common/examples.ts'
+import { workHere } from './common/installation.ts'
 
-/** Adds the commands; returns the one that holds them. */
-export function addModelCommands(program: Command): Command {
-  const models = program
-    .command('models')
-    .description(
-      'List the models of a server, or show one; list, check and import are about the catalog of this machine',
-    )
-  models
-    .command('list')
+/** Adds the commands. */
+export function addModelCommands(parent: Command): void {
+  const models = parent.command('models').description('The catalog of this machine')
+  addWideOption(withExample(workHere(models.command('list'))))
     .description('List all models of the catalog, and why a model is not ready')
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ json, wide = false }: { json?: boolean; wide?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
       await using idle = await openIdleEngines(builtin, config)
@@ -40,10 +38,10 @@ export function addModelCommands(program: Command): Command {
             }))
           : rows,
         json,
+        { wide },
       )
     })
-  models
-    .command('check [files...]')
+  withExample(workHere(models.command('check [files...]')), 'catalog/models.yaml')
     .description(
       'Check catalog files, by default those that the server would load, and name models that end within 60 days; exit status 1 if one is invalid',
     )
@@ -59,8 +57,7 @@ export function addModelCommands(program: Command): Command {
       say(`The catalog is valid: ${checked.length} ${checked.length === 1 ? 'model' : 'models'}.\n`)
       for (const { id, words } of ending) say(`${id} ${words}.\n`)
     })
-  models
-    .command('import <kind> <target>')
+  withExample(workHere(models.command('import <kind> <target>')), 'fal fal-ai/flux/dev --provider fal')
     .description(
       'Print a catalog entry, without a price, made from what a provider publishes: cog URL, replicate OWNER/NAME, fal ID, comfyui WORKFLOW.json',
     )
@@ -101,7 +98,6 @@ export function addModelCommands(program: Command): Command {
           )
       },
     )
-  return models
 }
 
 /**
