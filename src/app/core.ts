@@ -28,6 +28,7 @@ import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
+import { describeWaiting } from './observe/waiting-models.ts'
 import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
@@ -165,11 +166,14 @@ export async function startCore(
     feed.stop()
   })
 
+  const waiting = describeWaiting(catalog)
+  for (const line of waiting) log.info(line)
   logReady(log, doors.addresses, { worker, roles: [...config.roles], models: catalog.ready().length })
   const owned = closing.move()
   return {
     ...doors.addresses,
     services: inProcess,
+    waiting,
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -38,6 +38,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
     ...doors.addresses,
     services: core.transport,
     operator: null,
+    waiting: [],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
