@@ -99,7 +99,7 @@ test('keys are created, listed without their text, expire and are revoked', asyn
   const { key, ...shown } = made
   expect(await line.json(['admin', 'keys', 'list', '--account', account_id])).toEqual([shown])
   const listed = await line.run(['admin', 'keys', 'list'])
-  expect(listed.stdout).toMatch(/^key_id +name +account_id +state +last_used_at +permissions +prefix /)
+  expect(listed.stdout).toMatch(/^key_id +name +account +state +last_used_at +prefix /)
   expect(listed.stdout).toContain(made.key_id)
   expect(listed.stdout).not.toContain(key)
   const revoked = await line.json(['admin', 'keys', 'revoke', made.key_id])
@@ -236,6 +236,66 @@ test('a key is limited when it is made and later, in words that a table shows; p
     ...noLimits,
     total: 9,
   })
+})
+
+test('P393: an account is named by its name, too; a name of several is refused with their ids, and nothing is changed', async () => {
+  await using line = openCommandLine()
+  const create = (name: string) => line.json(['admin', 'accounts', 'create', '--name', name, '--credits', '1'])
+  const [press, studio, same] = [await create('Press office'), await create('Studio'), await create('Studio')]
+  const upper = await create('STUDIO')
+  const grant = (account: string) => line.run(['admin', 'credits', 'grant', '--account', account, '--credits', '2'])
+  expect((await grant('press office')).stdout).toBe(
+    `Granted 2 credits to Press office (${press.account_id}): 3 available.\n`,
+  )
+  // As it is written, before other cases.
+  expect((await grant('STUDIO')).stdout).toContain(`to STUDIO (${upper.account_id})`)
+  for (const [name, words] of [
+    ['Studio', `2 accounts are called "Studio"; give an id: ${same.account_id}, ${studio.account_id}.`],
+    ['studio', '3 accounts are called "studio"'],
+    ['Studi', 'There is no account "Studi"'],
+    ['', 'There is no account ""'],
+  ] as const)
+    expect(await grant(name)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(words) })
+  const balances: { available: number }[] = await line.json(['admin', 'accounts', 'list'])
+  expect(balances.map(({ available }) => available)).toEqual([3, 1, 1, 3])
+  // Everywhere where an account is named.
+  const order = ['--permissions', 'generate,jobs:read', '--json']
+  const key = await line.json(['admin', 'keys', 'create', '--account', 'Press Office', ...order])
+  expect(key.account_id).toBe(press.account_id)
+  expect(await line.json(['admin', 'keys', 'list', '--account', 'Press Office'])).toHaveLength(1)
+  expect((await line.json(['admin', 'accounts', 'limit', 'Press office', '--daily', '1'])).limits.daily).toBe(1)
+  for (const list of [
+    ['jobs', 'list'],
+    ['audit', 'list'],
+    ['webhooks', 'list'],
+    ['webhooks', 'deliveries'],
+  ])
+    expect((await line.run(['admin', ...list, '--account', 'Studio'])).stderr, list[0]).toContain(
+      '2 accounts are called',
+    )
+})
+
+test('a table fits a terminal of 80 columns, is whole with --wide, and through a pipe', async () => {
+  await using line = openCommandLine()
+  const name = 'An office with a name that is longer than most names that offices have'
+  const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', name, '--credits', '1234567'])
+  await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', 'admin', '--name', name])
+  const { isTTY, columns } = process.stdout
+  const look = async (list: string, ...options: string[]) => {
+    Object.assign(process.stdout, { isTTY: true, columns: 80 })
+    const { stdout } = await line.run(['admin', list, 'list', ...options])
+    Object.assign(process.stdout, { isTTY, columns })
+    return stdout
+  }
+  for (const list of ['accounts', 'keys', 'audit', 'jobs', 'webhooks']) {
+    const lines = (await look(list)).split('\n')
+    expect(Math.max(...lines.map(({ length }) => length)), lines.join('\n')).toBeLessThanOrEqual(80)
+    const whole = await line.run(['admin', list, 'list'])
+    expect(await look(list, '--wide')).toBe(whole.stdout)
+    expect(whole.stdout).not.toContain('…')
+  }
+  expect(await look('accounts')).toMatch(new RegExp(`^${account_id} +An office w.*… +1,234,567 +0 +- +\\d+[sm] ago$`, 'm'))
+  expect((await line.run(['admin', 'accounts', 'list'])).stdout).toMatch(new RegExp(`${name} +1234567 .*T.*Z$`, 'm'))
 })
 
 /** Commands that are refused, and what the refusal says. */

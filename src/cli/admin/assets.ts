@@ -5,9 +5,10 @@ import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import { toRecord } from '../../gateway/records.ts'
 import { addWideOption, changing, looking } from './common/act.ts'
 import { withExample } from './common/examples.ts'
+import { readAccountNames, withAccounts } from './common/find-account.ts'
 import { countAll, toSize } from './common/words.ts'
 
-const columns = ['account_id', 'kind', 'files', 'bytes', 'size']
+const columns = ['account', 'kind', 'files', 'size']
 
 /** Adds the commands. */
 export function addAssetCommands(parent: Command): void {
@@ -25,7 +26,8 @@ export function addAssetCommands(parent: Command): void {
           files: Number(files),
           bytes: Number(bytes),
         }))
-        return { json, rows: json.map((row) => ({ ...row, size: toSize(row.bytes) })), columns }
+        const rows = json.map((row) => ({ ...row, size: toSize(row.bytes) }))
+        return { json, rows: withAccounts(rows, await readAccountNames(admin)), columns }
       }),
     )
   withExample(assets.command('sweep'), '--dry-run')

@@ -8,12 +8,12 @@ import { parsePageLimit } from '../user/counts.ts'
 import type { Printed } from '../user/print.ts'
 import { addWideOption, changing, looking, toTime } from './common/act.ts'
 import { withExample } from './common/examples.ts'
-import { findAccountFilter } from './common/find-account.ts'
+import { findAccountFilter, readAccountNames, withAccounts } from './common/find-account.ts'
 import { parseCredits } from './common/limit-options.ts'
 import { countAll } from './common/words.ts'
 
 const defaultLimit = 50
-const columns = ['job_id', 'status', 'model', 'account_id', 'created_at']
+const columns = ['job_id', 'status', 'model', 'account', 'created_at']
 
 interface ListOptions {
   readonly status?: JobStatus
@@ -37,7 +37,9 @@ export function addJobCommands(parent: Command): void {
       const filter = status === undefined ? {} : { status: toJobStatusCode(status) }
       const accountId = await findAccountFilter(admin, account)
       const page = await admin.listAllJobs({ ...filter, accountId, model, limit })
-      return { json: page.jobs.map(toPrintedJob), columns }
+      const names = await readAccountNames(admin)
+      const json = page.jobs.map(toPrintedJob)
+      return { json, rows: withAccounts(json, names), columns }
     }),
   )
   withExample(jobs.command('show <job_id>'), 'job_01m81n3ztpe00amzr9bbqb9r65')

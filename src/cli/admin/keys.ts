@@ -8,7 +8,7 @@ import { toPermissionCode } from '../../services/messages/convert.ts'
 import type { Printed } from '../user/print.ts'
 import { addWideOption, changing, looking, readAll } from './common/act.ts'
 import { withExample } from './common/examples.ts'
-import { findAccount, findAccountFilter } from './common/find-account.ts'
+import { findAccount, findAccountFilter, readAccountNames, withAccounts } from './common/find-account.ts'
 import {
   addLimitOptions,
   type LimitOptions,
@@ -20,7 +20,7 @@ import { describeLimits, nameKey } from './common/words.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000
-const columns = ['key_id', 'name', 'account_id', 'state', 'last_used_at', 'permissions']
+const columns = ['key_id', 'name', 'account', 'state', 'last_used_at']
 
 interface KeyOptions extends LimitOptions {
   readonly account: string
@@ -81,7 +81,7 @@ export function addKeyCommands(parent: Command): void {
         limits: describeLimits(key.limits),
         state: describeState(key),
       }))
-      return { json, rows, columns }
+      return { json, rows: withAccounts(rows, await readAccountNames(admin)), columns }
     }),
   )
   addLimitOptions(

@@ -7,9 +7,9 @@ import { parsePageLimit } from '../user/counts.ts'
 import type { Printed } from '../user/print.ts'
 import { addWideOption, changing, looking, readAll } from './common/act.ts'
 import { withExample } from './common/examples.ts'
-import { findAccountFilter } from './common/find-account.ts'
+import { findAccountFilter, readAccountNames, withAccounts } from './common/find-account.ts'
 
-const columns = ['webhook_id', 'account_id', 'url', 'disabled_at']
+const columns = ['webhook_id', 'account', 'url', 'disabled_at']
 const deliveryColumns = ['delivery_id', 'status', 'type', 'attempts', 'next_attempt_at', 'error']
 
 interface DeliveryOptions {
@@ -30,7 +30,8 @@ export function addWebhookCommands(parent: Command): void {
     looking(async ({ admin }, { account }: { account?: string }, _command: Command) => {
       const accountId = await findAccountFilter(admin, account)
       const all = await readAll('webhooks', (page) => admin.findWebhooks({ accountId, ...page }))
-      return { json: all.map((webhook) => toRecord(WebhookSchema, webhook)), columns }
+      const json = all.map((webhook) => toRecord(WebhookSchema, webhook))
+      return { json, rows: withAccounts(json, await readAccountNames(admin)), columns }
     }),
   )
   addWideOption(

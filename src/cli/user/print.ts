@@ -16,6 +16,7 @@ const steps = [
   ['year', 365 * 86_400],
 ] as const
 const isId = /^[a-z]+_[0-9a-z]{20,}$/
+const numbers = new Intl.NumberFormat('en')
 const ages = new Intl.RelativeTimeFormat('en', { style: 'narrow' })
 
 /** A record as a command prints it: flat, snake_case. */
@@ -59,8 +60,10 @@ function toTable(records: readonly Printed[], { columns = [], wide }: TableOptio
   const all = [...new Set([...columns, ...Object.keys(first)])]
   const isNarrow = process.stdout.isTTY && wide !== true
   const names = isNarrow && columns.length > 0 ? columns : all
-  const toText = (name: string, value: unknown): string =>
-    isNarrow && isTime(name, value) ? describeAge(Date.parse(value)) : toCell(value)
+  const toText = (name: string, value: unknown): string => {
+    if (isNarrow && isTime(name, value)) return describeAge(Date.parse(value))
+    return isNarrow && wide === false && typeof value === 'number' ? numbers.format(value) : toCell(value)
+  }
   const heads = isNarrow ? names.map((name) => name.replace(timeName, '')) : names
   const rows = [heads, ...records.map((record) => names.map((name) => toText(name, record[name])))]
   const widths = fit(
@@ -71,8 +74,11 @@ function toTable(records: readonly Printed[], { columns = [], wide }: TableOptio
     widths.map((width, column) => cut(row[column] ?? '', width).padEnd(width)).join('  ')
   const shown = new Set(names.slice(0, widths.length))
   const left = all.filter((name) => !shown.has(name))
-  const option = wide === undefined ? '--json prints' : '--wide shows'
-  const note = left.length === 0 ? '' : `(${option} ${left.join(', ')}, too)\n`
+  const words =
+    wide === undefined
+      ? `--json prints ${left.join(', ')}, too`
+      : cut(`--wide shows ${left.length} more: ${left.join(', ')}`, process.stdout.columns - 2)
+  const note = left.length === 0 ? '' : `(${words})\n`
   return rows.map((row) => `${toLine(row).trimEnd()}\n`).join('') + note
 }
 

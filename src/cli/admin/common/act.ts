@@ -1,11 +1,9 @@
 // The actions of operators' commands: what they work with, and how their answers are printed.
-import { styleText } from 'node:util'
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Command } from 'commander'
 import { pageBounds } from '../../../core/page.ts'
-import { escapeHidden } from '../../../core/text/hidden-characters.ts'
 import { print, type Printed, say } from '../../user/print.ts'
-import { type Installation, openInstallation } from './installation.ts'
+import { type Installation, openInstallation, sayPlace } from './installation.ts'
 
 /** What a command answers. */
 export interface Answer {
@@ -36,8 +34,7 @@ export function looking<Given extends readonly unknown[]>(run: Run<Given>): (...
 /** The action of a command that changes something: it says on which installation. */
 export function changing<Given extends readonly unknown[]>(run: Run<Given>): (...given: Given) => Promise<void> {
   return looking((installation, ...given: Given) => {
-    const line = `on ${escapeHidden(installation.place)}`
-    process.stderr.write(`${styleText('dim', line, { stream: process.stderr })}\n`)
+    sayPlace(installation.place)
     return run(installation, ...given)
   })
 }

@@ -1,7 +1,9 @@
 // Finds the account that an operator names, by its id or its name.
 import type { Account } from '../../../../gen/mediagen/v1/admin_pb.ts'
 import { StartupError } from '../../../core/errors.ts'
+import { pageBounds } from '../../../core/page.ts'
 import { escapeHidden } from '../../../core/text/hidden-characters.ts'
+import type { Printed } from '../../user/print.ts'
 import { readAll } from './act.ts'
 import type { Admin } from './installation.ts'
 
@@ -26,6 +28,20 @@ export async function findAccount(admin: Admin, written: string): Promise<string
 /** The same for the option of a list, where it may be missing. */
 export async function findAccountFilter(admin: Admin, written = ''): Promise<string> {
   return written === '' ? '' : findAccount(admin, written)
+}
+
+/** The names of accounts by their ids; of the newest only, as many as one page has. */
+export async function readAccountNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
+  const { accounts } = await admin.listAccounts({ limit: pageBounds.largestLimit })
+  return new Map(accounts.map(({ accountId, name }) => [accountId, name]))
+}
+
+/** Rows of a table with the names of their accounts, or their ids where no name is known. */
+export function withAccounts(rows: readonly Printed[], names: ReadonlyMap<string, string>): readonly Printed[] {
+  return rows.map((row) => {
+    const id = row['account_id'] as string | null
+    return { account: id === null ? null : (names.get(id) ?? id), ...row }
+  })
 }
 
 function toId({ accountId }: Account): string {

@@ -1,10 +1,12 @@
 // Which installation an operator's command works on: that of this machine, through its data directory, or a server's.
+import { styleText } from 'node:util'
 import { type Client, createClient } from '@connectrpc/connect'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AdminService } from '../../../../gen/mediagen/v1/admin_pb.ts'
 import { createOperatorTransport } from '../../../app/operator/operator.ts'
 import { describeDatabase, openExistingStore } from '../../../app/store/store.ts'
 import { readConfig } from '../../../config.ts'
+import { escapeHidden } from '../../../core/text/hidden-characters.ts'
 import { findLogin } from '../../user/server.ts'
 
 /** A client of AdminService. */
@@ -38,12 +40,19 @@ export function workHere(command: Command): Command {
 export function addInstallationOptions(command: Command): void {
   const url = new Option('--url <url>', 'server to work on (default: MEDIAGEN_URL, or else this machine)')
   if (machineOnly.has(command)) {
-    command.addOption(url.argParser(refuse).hideHelp())
+    command.addOption(url.argParser(refuse).hideHelp()).hook('preAction', () => {
+      if (process.env['MEDIAGEN_URL']) sayPlace('this machine, whatever MEDIAGEN_URL says')
+    })
     return
   }
   command
     .addOption(url.conflicts('local'))
     .option('--local', 'work on the installation of this machine, whatever MEDIAGEN_URL says')
+}
+
+/** Says in a dim line on which installation a command works. */
+export function sayPlace(place: string): void {
+  process.stderr.write(`${styleText('dim', `on ${escapeHidden(place)}`, { stream: process.stderr })}\n`)
 }
 
 function refuse(): never {
