@@ -28,7 +28,7 @@ import { showLostLines } from './observe/log.ts'
 import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
-import { describeWaiting } from './observe/waiting-models.ts'
+import { logWaiting } from './observe/waiting-models.ts'
 import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
@@ -60,8 +60,7 @@ export async function startCore(
   closing.defer(() => workerDirectory.leave())
   const processFolder = workerDirectory.processes
   const containment = createContainmentFinder(config, processFolder, log)
-  const processes = { folder: processFolder, containment }
-  const engineDeps = { log, secrets, processes, openStore: () => store }
+  const engineDeps = { log, secrets, processes: { folder: processFolder, containment }, openStore: () => store }
   const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
   for (const engine of engines) closing.defer(() => engine.close())
   const catalog = await openOperatorCatalog(builtin, config, engines, secrets, overrides.clock)
@@ -145,8 +144,7 @@ export async function startCore(
   closing.defer(() => rootLog.stop())
 
   if (config.roles.has('worker')) {
-    const { refused: folder } = layOut(config.dataDir)
-    const removal = startRefusedRemoval({ folder, store, retainMs, clock }, log)
+    const removal = startRefusedRemoval({ folder: folders.refused, store, retainMs, clock }, log)
     closing.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
     closing.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
@@ -166,14 +164,12 @@ export async function startCore(
     feed.stop()
   })
 
-  const waiting = describeWaiting(catalog)
-  for (const line of waiting) log.info(line)
   logReady(log, doors.addresses, { worker, roles: [...config.roles], models: catalog.ready().length })
   const owned = closing.move()
   return {
     ...doors.addresses,
     services: inProcess,
-    waiting,
+    waiting: logWaiting(log, catalog),
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

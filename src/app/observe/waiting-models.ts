@@ -1,8 +1,16 @@
 // Says at the start which models are not ready, and why: a line for each provider.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
 import type { CheckedCatalog } from '../../catalog/catalog.ts'
 import type { Model } from '../../catalog/model.ts'
 import { describeMissing } from '../../engines/secrets.ts'
+
+/** Logs a line for each provider whose models are not all ready, and returns the lines. */
+export function logWaiting(log: Logger, catalog: Parameters<typeof describeWaiting>[0]): string[] {
+  const lines = describeWaiting(catalog)
+  for (const line of lines) log.info(line)
+  return lines
+}
 
 /** A line for each provider whose models are not all ready, such as `fal: 14 models wait for FAL_KEY`. */
 export function describeWaiting(catalog: Pick<CheckedCatalog, 'models' | 'unready'>): string[] {
