@@ -62,7 +62,7 @@ const commandsHead = `# Commands
 
 In the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` of all. Where the machine's Node is older than 24, the one that \`npm ci\` installs runs it.
 
-Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`usage\`, \`upload\`, \`webhooks\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept.
+Commands for users call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept.
 
 Commands for operators, \`mediagen admin\`, work on the installation of this machine: they read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database. With \`--url\` or \`MEDIAGEN_URL\` they work on the server at that address, which is that of its [admin port](settings.md#an-address-for-operators) where it has one, with a key that has the permission \`admin\`; \`--local\` means this machine all the same. What \`mediagen login\` kept never chooses the server of these. A command that changes something says on which installation. Those about the catalog and its providers work on this machine only.
 

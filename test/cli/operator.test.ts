@@ -294,7 +294,9 @@ test('a table fits a terminal of 80 columns, is whole with --wide, and through a
     expect(await look(list, '--wide')).toBe(whole.stdout)
     expect(whole.stdout).not.toContain('…')
   }
-  expect(await look('accounts')).toMatch(new RegExp(`^${account_id} +An office w.*… +1,234,567 +0 +- +\\d+[sm] ago$`, 'm'))
+  expect(await look('accounts')).toMatch(
+    new RegExp(`^${account_id} +An office w.*… +1,234,567 +0 +- +\\d+[sm] ago$`, 'm'),
+  )
   expect((await line.run(['admin', 'accounts', 'list'])).stdout).toMatch(new RegExp(`${name} +1234567 .*T.*Z$`, 'm'))
 })
 

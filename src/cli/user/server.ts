@@ -43,7 +43,8 @@ export function keepLogin({ url, key }: Login): void {
   writeFileSync(file, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 })
 }
 
-function readLogin(): Partial<Login> {
+/** What `mediagen login` kept. */
+export function readLogin(): Partial<Login> {
   try {
     return JSON.parse(readFileSync(loginFile(), 'utf8')) as Partial<Login>
   } catch (error) {
@@ -56,6 +57,17 @@ function readLogin(): Partial<Login> {
 export function readUrl(written: string, source: string): string {
   if (/^https?:\/\/[^/]/.test(written) && URL.canParse(written)) return written.replace(/\/+$/, '')
   throw new StartupError(`${source} must be the address of a server, such as ${usualUrl}, and is “${written}”.`)
+}
+
+/** The address of the server, and where it comes from. @throws StartupError if it is none */
+export function findUrl(given?: string): { readonly url: string; readonly source: string } {
+  if (given !== undefined) return { url: readUrl(given, '--url'), source: '--url' }
+  const { MEDIAGEN_URL } = process.env
+  if (MEDIAGEN_URL) return { url: readUrl(MEDIAGEN_URL, 'MEDIAGEN_URL'), source: 'MEDIAGEN_URL' }
+  const { url } = readLogin()
+  return url === undefined
+    ? { url: usualUrl, source: 'the default' }
+    : { url: readUrl(url, loginFile()), source: loginFile() }
 }
 
 /** Which login is looked for. */
@@ -72,9 +84,8 @@ interface Wanted {
  */
 export function findLogin({ url: given, adviceOnKey }: Wanted): SourcedLogin {
   const kept = readLogin()
-  const { MEDIAGEN_URL, MEDIAGEN_KEY: key } = process.env
-  const url =
-    given === undefined ? readUrl(MEDIAGEN_URL || kept.url || usualUrl, 'MEDIAGEN_URL') : readUrl(given, '--url')
+  const { MEDIAGEN_KEY: key } = process.env
+  const { url } = findUrl(given)
   if (key) return { url, key, source: 'MEDIAGEN_KEY' }
   // A kept key is for the server that it was kept for.
   if (kept.key && url === kept.url) return { url, key: kept.key, source: `mediagen login (${loginFile()})` }
