@@ -46,24 +46,26 @@ test('P320, P321: an account is renamed, frozen, unfrozen and closed', async () 
   await using line = openCommandLine()
   const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'Ada', '--credits', '12'])
   await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', 'generate'])
-  expect(await line.json(['accounts', 'rename', account_id, '--name', 'Ada L.'])).toMatchObject({ name: 'Ada L.' })
-  expect(await line.json(['accounts', 'freeze', account_id, '--reason', 'unpaid'])).toMatchObject({
+  expect(await line.json(['admin', 'accounts', 'rename', account_id, '--name', 'Ada L.'])).toMatchObject({
+    name: 'Ada L.',
+  })
+  expect(await line.json(['admin', 'accounts', 'freeze', account_id, '--reason', 'unpaid'])).toMatchObject({
     status: 'frozen',
     status_reason: 'unpaid',
     status_changed_at: expect.stringMatching(/Z$/),
   })
   const refused = await line.run(['admin', 'keys', 'create', '--account', account_id, '--permissions', 'generate'])
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('frozen by the operator')])
-  expect(await line.json(['accounts', 'unfreeze', account_id])).toMatchObject({ status: 'active' })
-  expect(await line.json(['accounts', 'close', account_id, '--reason', 'gone'])).toMatchObject({
+  expect(await line.json(['admin', 'accounts', 'unfreeze', account_id])).toMatchObject({ status: 'active' })
+  expect(await line.json(['admin', 'accounts', 'close', account_id, '--reason', 'gone'])).toMatchObject({
     status: 'closed',
     available: 12,
     revoked_keys: 1,
   })
-  const again = await line.run(['accounts', 'unfreeze', account_id])
+  const again = await line.run(['admin', 'accounts', 'unfreeze', account_id])
   expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('is closed, and stays as it is')])
   for (const command of ['freeze', 'close'])
-    expect((await line.run(['accounts', command, account_id])).stderr).toContain('--reason')
+    expect((await line.run(['admin', 'accounts', command, account_id])).stderr).toContain('--reason')
 })
 
 test('a process of its own ends with its command, and a reader that has seen enough gets no stack trace', async () => {
