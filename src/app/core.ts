@@ -169,7 +169,7 @@ export async function startCore(
   return {
     ...doors.addresses,
     services: inProcess,
-    waiting: logWaiting(log, catalog),
+    waiting: logWaiting(log, catalog, clock.nowMs()),
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

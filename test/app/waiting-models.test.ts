@@ -22,7 +22,12 @@ test('P390: a provider without its key has a line that counts its models and nam
 })
 
 test('reasons of one provider share its line', () => {
-  const models = ['a', 'b', 'c'].map((id) => ({ id, engine: { kind: 'cog', provider: { name: 'gpu' } } }))
+  const models = ['a', 'b', 'c'].map((id) => ({
+    id,
+    shutdownDate: null,
+    replacedBy: null,
+    engine: { kind: 'cog', provider: { name: 'gpu' } },
+  }))
   const reasons = new Map([
     ['a', 'it is off'],
     ['b', 'it is off'],
@@ -30,5 +35,5 @@ test('reasons of one provider share its line', () => {
   ])
   const find = (id: string) => reasons.get(id) ?? null
   const catalog = { models, unready: ({ id }: { id: string }) => find(id) } as never
-  expect(describeWaiting(catalog)).toEqual(['gpu: 2 models wait: it is off'])
+  expect(describeWaiting(catalog, 0)).toEqual(['gpu: 2 models wait: it is off'])
 })

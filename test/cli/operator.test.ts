@@ -38,7 +38,7 @@ test('accounts are created and listed', async () => {
   expect(await line.json(['admin', 'accounts', 'list'])).toEqual([rich, made])
   const { status, stdout, stderr } = await line.run(['admin', 'accounts', 'list'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +status +available +held +limits +created_at /)
+  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +status +available +held +created_at +limits /)
   expect(stdout).toContain(made.account_id)
 })
 
@@ -297,9 +297,11 @@ test('a table fits a terminal of 80 columns, is whole with --wide, and through a
     expect(whole.stdout).not.toContain('…')
   }
   expect(await look('accounts')).toMatch(
-    new RegExp(`^${account_id} +An office w.*… +1,234,567 +0 +- +\\d+[sm] ago$`, 'm'),
+    new RegExp(`^${account_id} +An offi.*… +active +1,234,567 +0 +\\d+[sm] ago`, 'm'),
   )
-  expect((await line.run(['admin', 'accounts', 'list'])).stdout).toMatch(new RegExp(`${name} +1234567 .*T.*Z$`, 'm'))
+  expect((await line.run(['admin', 'accounts', 'list'])).stdout).toMatch(
+    new RegExp(`${name} +active +1234567 .*T.*Z `, 'm'),
+  )
 })
 
 /** Commands that are refused, and what the refusal says. */

@@ -2,21 +2,23 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { CheckedCatalog } from '../../catalog/catalog.ts'
+import { findEnd } from '../../catalog/lifetime.ts'
 import type { Model } from '../../catalog/model.ts'
 import { describeMissing } from '../../engines/secrets.ts'
 
 /** Logs a line for each provider whose models are not all ready, and returns the lines. */
-export function logWaiting(log: Logger, catalog: Parameters<typeof describeWaiting>[0]): string[] {
-  const lines = describeWaiting(catalog)
+export function logWaiting(log: Logger, ...given: Parameters<typeof describeWaiting>): string[] {
+  const lines = describeWaiting(...given)
   for (const line of lines) log.info(line)
   return lines
 }
 
 /** A line for each provider whose models are not all ready, such as `fal: 14 models wait for FAL_KEY`. */
-export function describeWaiting(catalog: Pick<CheckedCatalog, 'models' | 'unready'>): string[] {
+export function describeWaiting(catalog: Pick<CheckedCatalog, 'models' | 'unready'>, nowMs: number): string[] {
   const waiting = catalog.models.flatMap((model) => {
     const reason = catalog.unready(model)
-    return reason === null ? [] : [{ provider: nameProvider(model), reason }]
+    // What has ended waits for nothing.
+    return reason === null || findEnd(model, nowMs)?.isOver ? [] : [{ provider: nameProvider(model), reason }]
   })
   return [...Map.groupBy(waiting, ({ provider }) => provider)].map(([provider, models]) => {
     const count = models.length === 1 ? '1 model waits' : `${models.length} models wait`

@@ -14,7 +14,7 @@ import {
 } from './common/limit-options.ts'
 import { countAll, describeLimits, nameAccount } from './common/words.ts'
 
-const columns = ['account_id', 'name', 'status', 'available', 'held', 'limits', 'created_at']
+const columns = ['account_id', 'name', 'status', 'available', 'held', 'created_at', 'limits']
 
 /** Adds the commands. */
 export function addAccountCommands(parent: Command): void {
