@@ -45,6 +45,13 @@ test('P391: with MEDIAGEN_URL or --url, commands work on that server over its ad
   const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' }, { wait: false })
   expect(await line.json(['admin', 'jobs', 'show', job.job_id])).toMatchObject({ job_id: job.job_id, status: 'queued' })
   expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, accounts: 2 })
+  const models: { id: string; ready: boolean }[] = await line.json(['admin', 'models', 'list'], {
+    MEDIAGEN_CATALOG: '',
+  })
+  expect(models, 'of the catalog there').toContainEqual(
+    expect.objectContaining({ id: 'test/unready/video-to-video', ready: false }),
+  )
+  expect(await line.json(['admin', 'providers', 'check', '--timeout', '1'])).toEqual([])
   // On record under the key.
   const [act] = await line.json(['admin', 'audit', 'list', '--account', 'Press office', '--limit', '1'])
   expect(act).toMatchObject({ act: 'key.created', actor: { os_user: null, key_id: expect.stringMatching(/^key_/) } })
@@ -101,9 +108,8 @@ test('P392: a refusal from afar is one sentence that says what to do', async () 
     'There is no account "xxxxxxxxx"',
   )
   for (const command of [
-    ['models', 'list'],
     ['models', 'check'],
-    ['providers', 'check'],
+    ['models', 'import', 'fal', 'x', '--provider', 'fal'],
   ])
     expect(await words(['admin', ...command, '--url', url])).toContain('run it on the machine of the server')
   for (const command of ['migrate', 'move', 'serve']) expect(await words([command, '--url', url])).toContain('--url')

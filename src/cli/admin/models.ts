@@ -1,4 +1,4 @@
-// The operator's commands about the catalog of this machine.
+// The operator's commands about the catalog.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
@@ -9,26 +9,20 @@ import { readConfig } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden, hasHidden } from '../../core/text/hidden-characters.ts'
 import { print, say } from '../user/print.ts'
-import { addWideOption } from './common/act.ts'
+import { addWideOption, readAll } from './common/act.ts'
 import { withExample } from './common/examples.ts'
-import { workHere } from './common/installation.ts'
+import { type Admin, openChosenServer, workHere } from './common/installation.ts'
 
 /** Adds the commands. */
 export function addModelCommands(parent: Command): void {
-  const models = parent.command('models').description('The catalog of this machine')
-  addWideOption(withExample(workHere(models.command('list'))))
+  const models = parent
+    .command('models')
+    .description('The models of the catalog; check and import work on files of this machine')
+  addWideOption(withExample(models.command('list')))
     .description('List all models of the catalog, and why a model is not ready')
-    .action(async ({ json, wide = false }: { json?: boolean; wide?: boolean }) => {
-      const config = readConfig(process.env)
-      const builtin = await findBuiltin()
-      await using idle = await openIdleEngines(builtin, config)
-      const catalog = await openCatalog(builtin, config, idle.engines)
-      const rows = catalog.models.map((model) => ({
-        id: model.id,
-        category: model.category,
-        price: model.priceSummary,
-        ready: catalog.unready(model) ?? 'yes',
-      }))
+    .action(async ({ json, wide = false }: { json?: boolean; wide?: boolean }, command: Command) => {
+      const server = await openChosenServer(command)
+      const rows = server ? await server.explain(readModelsThere(server.admin)) : await readModelsHere()
       print(
         json
           ? rows.map(({ ready, ...row }) => ({
@@ -98,6 +92,29 @@ export function addModelCommands(parent: Command): void {
           )
       },
     )
+}
+
+async function readModelsHere() {
+  const config = readConfig(process.env)
+  const builtin = await findBuiltin()
+  await using idle = await openIdleEngines(builtin, config)
+  const catalog = await openCatalog(builtin, config, idle.engines)
+  return catalog.models.map((model) => ({
+    id: model.id,
+    category: model.category,
+    price: model.priceSummary,
+    ready: catalog.unready(model) ?? 'yes',
+  }))
+}
+
+async function readModelsThere(admin: Admin) {
+  const models = await readAll('models', admin.listAllModels)
+  return models.map(({ model, category, priceSummary, unreadyReason }) => ({
+    id: model,
+    category,
+    price: priceSummary,
+    ready: unreadyReason ?? 'yes',
+  }))
 }
 
 /**

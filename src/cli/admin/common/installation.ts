@@ -61,11 +61,16 @@ function refuse(): never {
 
 /** Opens the installation that the options of a command, or the environment, choose. */
 export async function openInstallation(command: Command): Promise<Installation> {
+  return (await openChosenServer(command)) ?? openHere()
+}
+
+/** The server that they choose; null for this machine. */
+export async function openChosenServer(command: Command): Promise<Installation | null> {
   const { url, local } = command.opts<Choice>()
   // Old names of commands have no such option, and work on this machine as they did.
   const canChoose = command.options.some(({ long }) => long === '--local')
   const isHere = url === undefined && (local || !canChoose || !process.env['MEDIAGEN_URL'])
-  return isHere ? openHere() : openServer(url)
+  return isHere ? null : openServer(url)
 }
 
 async function openHere(): Promise<Installation> {

@@ -10,8 +10,8 @@ import { describeFileError } from '../../user/words.ts'
 import type { Admin } from './installation.ts'
 
 const usualTimeoutMs = 60_000
-// They visit all data.
-const unbounded = new Set(['VerifyLedger', 'MeasureFiles', 'SweepFiles'])
+// They visit all data, or have a bound of their own.
+const unbounded = new Set(['VerifyLedger', 'MeasureFiles', 'SweepFiles', 'CheckProviders'])
 
 /** A client of AdminService at a server. */
 export function createRemoteAdmin({ url: baseUrl, key }: SourcedLogin): Admin {
