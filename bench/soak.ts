@@ -207,7 +207,10 @@ function verifyLedger(dataDir: string): string[] {
   const program = join(import.meta.dirname, '../bin/mediagen.js')
   const env = { ...process.env, MEDIAGEN_DATA_DIR: dataDir }
   try {
-    const text = execFileSync(process.execPath, [program, 'ledger', 'verify', '--json'], { env, encoding: 'utf8' })
+    const text = execFileSync(process.execPath, [program, 'admin', 'ledger', 'verify', '--json'], {
+      env,
+      encoding: 'utf8',
+    })
     console.log(`ledger verify: ${text.trim().replaceAll(/\s+/g, ' ')}`)
     return []
   } catch (error) {

@@ -5,6 +5,8 @@ import { Readable } from 'node:stream'
 import { createRouterTransport } from '@connectrpc/connect'
 import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
+import { exampleOf } from '../src/cli/admin/common/examples.ts'
+import { listVisible } from '../src/cli/user/completion.ts'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
 import { addRoutes, type RouteDeps } from '../src/gateway/server.ts'
@@ -61,7 +63,9 @@ const commandsHead = `# Commands
 
 In the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` of all. Where the machine's Node is older than 24, the one that \`npm ci\` installs runs it.
 
-Commands for users (\`generate\`, \`watch\`, \`show\`, \`cancel\`, \`delete\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`usage\`, \`upload\`) call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Commands for operators read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database.
+Commands for users call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept.
+
+Commands for operators, \`mediagen admin\`, work on the installation of this machine: they read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database. With \`--url\` or \`MEDIAGEN_URL\` they work on the server at that address, which is that of its [admin port](settings.md#an-address-for-operators) where it has one, with a key that has the permission \`admin\`; \`--local\` means this machine all the same. What \`mediagen login\` kept never chooses the server of these. A command that changes something says on which installation. \`models check\` and \`models import\` work on this machine only.
 
 Every command takes \`--json\`, for programs, and \`--help\`. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
 
@@ -185,25 +189,31 @@ function describeOperation({ summary, description }: DocumentedOperation): strin
 
 /** docs/commands.md. */
 export async function describeCommands(): Promise<string> {
-  const { commands } = await createProgram()
-  return commandsHead + commands.map(describeCommand).join('')
+  return (
+    commandsHead +
+    listVisible(await createProgram())
+      .map((command) => describeCommand(command, '', '##'))
+      .join('')
+  )
 }
 
-function describeCommand(command: Command): string {
-  if (command.commands.length > 0)
-    return `\n## \`${command.name()}\`\n\n${command.description()}.\n${describeOptions(command)}${command.commands.map((inner) => describeLeaf(inner, command)).join('')}`
-  return describeLeaf(command, null)
-}
-
-function describeLeaf(command: Command, parent: Command | null): string {
+function describeCommand(command: Command, parents: string, heading: string): string {
+  const inner = listVisible(command)
   const usage = command.usage().replace(/^\[options\] ?/, '')
-  const name = [parent?.name(), command.name(), usage].filter(Boolean).join(' ')
-  const heading = parent === null ? '##' : '###'
-  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command)}`
+  const path = `${parents}${command.name()}`
+  const name = inner.length > 0 ? path : `${path} ${usage}`.trimEnd()
+  const example = exampleOf(command)
+  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command)}${example === null ? '' : `\nExample: ${code(example)}\n`}${inner.map((one) => describeCommand(one, `${path} `, '###')).join('')}`
 }
+
+// Described once, at the head of the page.
+const commonOptions = new Set(['--json', '--local'])
 
 function describeOptions(command: Command): string {
-  const options = command.options.filter(({ long }) => long !== '--json').map(describeOption)
+  const isAdmin = command.options.some(({ long }) => long === '--local')
+  const options = command.options
+    .filter(({ long, hidden }) => !hidden && !commonOptions.has(long ?? '') && !(isAdmin && long === '--url'))
+    .map(describeOption)
   return options.length === 0 ? '' : `\n${options.join('')}`
 }
 

@@ -33,7 +33,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.umask(0o066)
   try {
     const program = await createProgram(argv[2])
-    await program.parseAsync(argv)
+    if (argv.length > 2) await program.parseAsync(argv)
+    else program.outputHelp()
   } catch (error) {
     const { ConnectError } = await import('@connectrpc/connect')
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error

@@ -91,7 +91,7 @@ test(
     // Nothing answers there; a hosted service is believed to come back.
     const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
     await writeFile(catalog, example.replace('token_env: GEMINI_API_KEY', "base_url: 'http://127.0.0.1:9'"))
-    const list = async () => (await line.spawn(['models', 'list'], { MEDIAGEN_CATALOG: catalog })).stdout
+    const list = async () => (await line.spawn(['admin', 'models', 'list'], { MEDIAGEN_CATALOG: catalog })).stdout
     const [, wanted = ''] = /package @ai-sdk\/google is not installed: install (\S+),/.exec(await list()) ?? []
     const options = ['--no-save', ...lean, '--prefer-offline', '--no-audit', '--no-fund']
     await promisify(execFile)('npm', ['install', ...options, wanted], { cwd: checkout, env })
@@ -111,7 +111,7 @@ test('its demo says what is missing', async () => {
 test('its programs run without the folder of the models that ship, too', async () => {
   await rm(join(checkout, 'packages/builtin'), { recursive: true })
   await using line = openCommandLine({}, checkout)
-  const { status, stdout, stderr } = await line.spawn(['models', 'list', '--json'])
+  const { status, stdout, stderr } = await line.spawn(['admin', 'models', 'list', '--json'])
   expect(status, stderr).toBe(0)
   expect(JSON.parse(stdout)).not.toHaveLength(0)
 })

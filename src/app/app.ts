@@ -16,6 +16,8 @@ export interface App extends Addresses, AsyncDisposable {
   readonly services: Transport
   /** To AdminService, without a key; null for a pure gateway. */
   readonly operator: Transport | null
+  /** Which models were not ready at the start, a line for each provider. */
+  readonly waiting: readonly string[]
 }
 
 /** Parts that a test may replace, or a command has already. */

@@ -29,6 +29,7 @@ import { measureStore } from './observe/measured.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createTroubleFinder, watchStarts } from './observe/readiness.ts'
 import type { OpenTraces } from './observe/traces.ts'
+import { logWaiting } from './observe/waiting-models.ts'
 import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
@@ -61,8 +62,7 @@ export async function startCore(
   closing.defer(() => workerDirectory.leave())
   const processFolder = workerDirectory.processes
   const containment = createContainmentFinder(config, processFolder, log)
-  const processes = { folder: processFolder, containment }
-  const engineDeps = { log, traces, secrets, processes, openStore: () => store }
+  const engineDeps = { log, traces, secrets, processes: { folder: processFolder, containment }, openStore: () => store }
   const engines = await createEngines(builtin, config, engineDeps, overrides.engines)
   for (const engine of engines) closing.defer(() => engine.close())
   const catalog = await openOperatorCatalog(builtin, config, engines, secrets, overrides.clock)
@@ -171,6 +171,7 @@ export async function startCore(
   return {
     ...doors.addresses,
     services: inProcess,
+    waiting: logWaiting(log, catalog, clock.nowMs()),
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -45,6 +45,7 @@ export async function startGateway(
     ...doors.addresses,
     services: core.transport,
     operator: null,
+    waiting: [],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

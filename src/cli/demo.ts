@@ -16,6 +16,7 @@ import { type Config, readConfig } from '../config.ts'
 import { permissions } from '../core/accounts/key.ts'
 import { StartupError } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
+import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { toPermissionCode } from '../services/messages/convert.ts'
 import { stopSignal } from './serve.ts'
 import { explain } from './user/server.ts'
@@ -190,11 +191,12 @@ function describe(
     : 'The first picture, made by an earlier start; nothing was charged again'
   const picture = `${made}:\n\n    ${file}  ${output?.width} x ${output?.height}\n`
   if (once) return `\n${picture}\n`
+  const waiting = app.waiting.map((line) => `${escapeHidden(line)}\n`).join('')
   return `
 Console   ${app.httpUrl}/#key=${demo.key}
 
 ${picture}
-REST      ${app.httpUrl}/v1    (${app.httpUrl}/docs describes it)
+${waiting && `${waiting}\n`}REST      ${app.httpUrl}/v1    (${app.httpUrl}/docs describes it)
 gRPC      ${app.grpcUrl}
 Account   ${demo.account_id}
 API key   ${demo.key}

@@ -11,9 +11,14 @@ export function addServeCommand(program: Command): void {
     .command('serve')
     .description('Run the server until it is stopped, with Ctrl-C or SIGTERM')
     .option('--core-url <url>', 'serve only REST, in front of another server at this gRPC address (MEDIAGEN_CORE_URL)')
+    .option('--port <port>', 'HTTP port (MEDIAGEN_HTTP_PORT)')
     .option('--json', 'print the addresses as one line of JSON')
-    .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
-      const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
+    .action(async ({ coreUrl, port, json }: { coreUrl?: string; port?: string; json?: boolean }) => {
+      const config = readConfig({
+        ...process.env,
+        ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }),
+        ...(port !== undefined && { MEDIAGEN_HTTP_PORT: port }),
+      })
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
       // The thread loads its modules while these are loaded.

@@ -27,12 +27,12 @@ test('usage tells of outputs, what has expired and orphans; a sweep removes the 
   utimesSync(join(orphan, '0.png'), old, old)
   utimesSync(orphan, old, old)
 
-  const usage = await cli.json(['assets', 'usage'])
+  const usage = await cli.json(['admin', 'assets', 'usage'])
   expect(usage).toMatchObject([
     { account_id: app.account.accountId, kind: 'outputs' },
     { account_id: null, kind: 'orphans', files: 1, bytes: 15 },
   ])
-  expect(await cli.json(['assets', 'sweep', '--dry-run'])).toEqual({
+  expect(await cli.json(['admin', 'assets', 'sweep', '--dry-run'])).toEqual({
     dry_run: true,
     expired_files: 0,
     expired_bytes: 0,
@@ -41,7 +41,7 @@ test('usage tells of outputs, what has expired and orphans; a sweep removes the 
     not_removed: [],
   })
   expect(existsSync(orphan)).toBe(true)
-  expect(await cli.json(['assets', 'sweep'])).toMatchObject({ dry_run: false, orphaned_files: 1 })
+  expect(await cli.json(['admin', 'assets', 'sweep'])).toMatchObject({ dry_run: false, orphaned_files: 1 })
   expect(existsSync(orphan)).toBe(false)
   expect(existsSync(join(assets, job.job_id))).toBe(true)
 
@@ -62,13 +62,13 @@ test('rotate-key: URLs of the old key work until they are revoked, on the server
   const [{ url }] = job.outputs
   const numberOf = (signed: string) => new URL(signed).searchParams.get('signature')?.split('.')[0]
   expect(numberOf(url)).toBe('1')
-  expect(await cli.json(['assets', 'rotate-key'])).toEqual({ key_number: 2 })
+  expect(await cli.json(['admin', 'assets', 'rotate-key'])).toEqual({ key_number: 2 })
   expect((await fetch(url)).status).toBe(200)
-  expect(await cli.json(['assets', 'rotate-key', '--revoke'])).toEqual({ key_number: 3 })
+  expect(await cli.json(['admin', 'assets', 'rotate-key', '--revoke'])).toEqual({ key_number: 3 })
   await expect.poll(async () => (await fetch(url)).status).toBe(404)
   const fresh = (await app.send(`/v1/jobs/${job.job_id}`)).body.outputs[0].url
   expect([numberOf(fresh), (await fetch(fresh)).status]).toEqual(['3', 200])
-  expect(await cli.json(['audit', 'list', '--limit', '2'])).toMatchObject([
+  expect(await cli.json(['admin', 'audit', 'list', '--limit', '2'])).toMatchObject([
     { act: 'signing_key.rotated', subject: 'asset', before: { number: 2 }, after: { number: 3, revoked: 2 } },
     { act: 'signing_key.rotated', subject: 'asset', before: { number: 1 }, after: { number: 2 } },
   ])

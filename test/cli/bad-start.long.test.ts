@@ -34,14 +34,14 @@ test.for([
   await using taken = await takePort()
   expectSentence(await line.spawn(['serve'], { [setting]: taken.port }), 'in use', setting)
   expect(existsSync(line.dataDir), 'nothing is made').toBe(false)
-  const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '5'])
+  const account = await line.json(['admin', 'accounts', 'create', '--name', 'kept', '--credits', '5'])
   expectSentence(
     await line.spawn(['serve'], { [setting]: taken.port }),
     new RegExp(`The ${name} port ${taken.port}`),
     'in use',
     setting,
   )
-  expect(await line.json(['accounts', 'list'])).toEqual([account])
+  expect(await line.json(['admin', 'accounts', 'list'])).toEqual([account])
 })
 
 test.for(['203.0.113.7', 'no-such-host.invalid'])(
@@ -70,7 +70,7 @@ test('the catalog is broken: file, model and field are named, all that is wrong,
     expect.stringMatching(/^  .*broken\.yaml: model "test\/failing\/text-to-image": price/),
   ])
   expect(existsSync(line.dataDir)).toBe(false)
-  expect(await line.run(['models', 'check', file])).toEqual(refused)
+  expect(await line.run(['admin', 'models', 'check', file])).toEqual(refused)
 })
 
 test.for([
@@ -117,7 +117,7 @@ test('the data directory is a file, or lies below one', async () => {
   writeFileSync(line.dataDir, 'precious')
   expectSentence(await line.spawn(['serve']), line.dataDir, 'MEDIAGEN_DATA_DIR')
   expectSentence(await line.spawn(['serve'], { MEDIAGEN_DATA_DIR: join(line.dataDir, 'below') }), 'MEDIAGEN_DATA_DIR')
-  expectSentence(await line.run(['accounts', 'list']), line.dataDir)
+  expectSentence(await line.run(['admin', 'accounts', 'list']), line.dataDir)
   expect(readFileSync(line.dataDir, 'utf8')).toBe('precious')
 })
 
@@ -136,7 +136,7 @@ test('the database is a file of another kind', async () => {
   const text = 'these are my notes, not a database. '.repeat(100)
   writeFileSync(database(line), text)
   expectSentence(await line.spawn(['serve']), database(line), 'not a database')
-  expectSentence(await line.run(['ledger', 'verify']), 'not a database')
+  expectSentence(await line.run(['admin', 'ledger', 'verify']), 'not a database')
   expect(readFileSync(database(line), 'utf8')).toBe(text)
   expect(readdirSync(line.dataDir)).toEqual(['mediagen.db'])
 })
@@ -154,14 +154,14 @@ test('the database belongs to another program', async () => {
 
 test('the database was made by a newer version', async () => {
   await using line = openCommandLine()
-  await line.json(['accounts', 'create', '--name', 'kept'])
+  await line.json(['admin', 'accounts', 'create', '--name', 'kept'])
   const db = new Database(database(line))
   db.exec("INSERT INTO migrations VALUES (9999, '9999-from-the-future', 'x', 1, 0)")
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   const before = readFileSync(database(line))
   expectSentence(await line.spawn(['serve']), database(line), 'newer version', '9999-from-the-future')
-  expectSentence(await line.run(['accounts', 'list']), 'newer version')
+  expectSentence(await line.run(['admin', 'accounts', 'list']), 'newer version')
   expect(readFileSync(database(line)).equals(before)).toBe(true)
 })
 
@@ -189,7 +189,7 @@ const noMounts = whyNoMounts()
 test.skipIf(noMounts !== '')(`the data directory is read-only${noMounts}`, async () => {
   await using line = openCommandLine()
   using _disk = mountDisk(line.dataDir, '16m')
-  const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '7'])
+  const account = await line.json(['admin', 'accounts', 'create', '--name', 'kept', '--credits', '7'])
   runInShell(`mount -o remount,ro '${line.dataDir}'`)
   expectSentence(await line.spawn(['serve']), line.dataDir, /cannot be written|read-only/)
   expectSentence(
@@ -198,18 +198,18 @@ test.skipIf(noMounts !== '')(`the data directory is read-only${noMounts}`, async
     'MEDIAGEN_DATA_DIR',
   )
   runInShell(`mount -o remount,rw '${line.dataDir}'`)
-  expect(await line.json(['accounts', 'list'])).toEqual([account])
+  expect(await line.json(['admin', 'accounts', 'list'])).toEqual([account])
 })
 
 test.skipIf(noMounts !== '')(`the disk is full${noMounts}`, async () => {
   await using line = openCommandLine()
   using _disk = mountDisk(line.dataDir, '16m')
-  const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '7'])
+  const account = await line.json(['admin', 'accounts', 'create', '--name', 'kept', '--credits', '7'])
   const filler = join(line.dataDir, 'filler')
   runInShell(`head -c 32m /dev/zero > '${filler}' 2>/dev/null || true`)
   expectSentence(await line.spawn(['serve']), line.dataDir, /full|space/)
   rmSync(filler)
-  expect(await line.json(['accounts', 'list'])).toEqual([account])
+  expect(await line.json(['admin', 'accounts', 'list'])).toEqual([account])
 })
 
 test.skipIf(noMounts !== '')(`a new database does not fit on the disk${noMounts}`, async () => {

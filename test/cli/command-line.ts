@@ -181,8 +181,8 @@ export function openClient(url: string, key: string) {
 
 /** An account with credits and a key that may do everything but administer. */
 export async function createTestAccount(line: CommandLine): Promise<{ accountId: string; keyId: string; key: string }> {
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'test', '--credits', '1000'])
+  const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'test', '--credits', '1000'])
   const permissions = 'generate,models:read,jobs:read,wallet:read'
-  const made = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const made = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
   return { accountId: account_id, keyId: made.key_id, key: made.key }
 }

@@ -1,5 +1,6 @@
 // The tree of commands, flat.
 import type { Command } from 'commander'
+import { listVisible } from '../../src/cli/user/completion.ts'
 
 /** A command with its name as one types it. */
 export interface NamedCommand {
@@ -7,10 +8,10 @@ export interface NamedCommand {
   readonly command: Command
 }
 
-/** Every command, the program itself among them. */
+/** Every command that help shows, the program itself among them. */
 export function listCommands(command: Command, name = ''): NamedCommand[] {
   return [
     { name, command },
-    ...command.commands.flatMap((inner) => listCommands(inner, `${name} ${inner.name()}`.trim())),
+    ...listVisible(command).flatMap((inner) => listCommands(inner, `${name} ${inner.name()}`.trim())),
   ]
 }

@@ -52,12 +52,12 @@ function run(shell: string, args: readonly string[], cwd: string): readonly stri
 
 const lines: Readonly<Record<string, string>> = {
   'mediagen gen': 'mediagen generate',
-  'mediagen jobs re': 'mediagen jobs resolve',
+  'mediagen admin jobs re': 'mediagen admin jobs resolve',
   'mediagen generate --max': 'mediagen generate --max-credits',
   'mediagen jobs --status f': 'mediagen jobs --status failed',
-  'mediagen webhooks deliveries --status del': 'mediagen webhooks deliveries --status delivered',
-  'mediagen jobs list --s': 'mediagen jobs list --status',
-  'mediagen models import --ba': 'mediagen models import --base-url',
+  'mediagen admin webhooks deliveries --status del': 'mediagen admin webhooks deliveries --status delivered',
+  'mediagen admin jobs list --s': 'mediagen admin jobs list --status',
+  'mediagen admin models import --ba': 'mediagen admin models import --base-url',
   'mediagen completion z': 'mediagen completion zsh',
 }
 

@@ -48,8 +48,8 @@ test('the call that needs reflection is printed where reflection is, and nowhere
 test('a demo key that was revoked is replaced', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
   const first = await line.json(['demo', '--once'])
-  const [key] = await line.json(['keys', 'list', '--account', first.account_id])
-  await line.json(['keys', 'revoke', key.key_id])
+  const [key] = await line.json(['admin', 'keys', 'list', '--account', first.account_id])
+  await line.json(['admin', 'keys', 'revoke', key.key_id])
   const second = await line.json(['demo', '--once'])
   expect(second.key).not.toBe(first.key)
 })
@@ -57,9 +57,9 @@ test('a demo key that was revoked is replaced', async () => {
 test('the kept key is the one that must work: another live key of the account does not save a revoked one', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
   const first = await line.json(['demo', '--once'])
-  const [key] = await line.json(['keys', 'list', '--account', first.account_id])
-  await line.json(['keys', 'create', '--account', first.account_id, '--permissions', 'generate'])
-  await line.json(['keys', 'revoke', key.key_id])
+  const [key] = await line.json(['admin', 'keys', 'list', '--account', first.account_id])
+  await line.json(['admin', 'keys', 'create', '--account', first.account_id, '--permissions', 'generate'])
+  await line.json(['admin', 'keys', 'revoke', key.key_id])
   expect((await line.json(['demo', '--once'])).key).not.toBe(first.key)
 })
 

@@ -43,7 +43,7 @@ test('demo --once leaves a real picture and names it; the second run shows it ag
   expect(second.stdout).toContain(`${first.file}  1280 x 800`)
   expect(existsSync(file)).toBe(true)
   const balance = async () => {
-    const accounts: { account_id: string; available: number }[] = await line.json(['accounts', 'list'])
+    const accounts: { account_id: string; available: number }[] = await line.json(['admin', 'accounts', 'list'])
     return accounts.find(({ account_id }) => account_id === first.account_id)?.available
   }
   expect(await balance()).toBe(1000 - first.credits)

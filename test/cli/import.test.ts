@@ -59,7 +59,7 @@ const falSchema = {
 /** What the command prints for people, parsed; checked to load with a price and to be refused without. */
 async function importEntry(args: readonly string[], provider: object): Promise<any> {
   await using line = openCommandLine({ REPLICATE_API_TOKEN: 'r8_token', FAL_KEY: 'fal_key' })
-  const { stdout, stderr, status } = await line.run(['models', 'import', ...args, '--provider', 'p'])
+  const { stdout, stderr, status } = await line.run(['admin', 'models', 'import', ...args, '--provider', 'p'])
   expect({ stdout, stderr, status }).toMatchObject({ status: 0 })
   expect(stderr).toContain('Set price')
   const [entry] = (load(stdout) as { models: object[] }).models
@@ -67,7 +67,7 @@ async function importEntry(args: readonly string[], provider: object): Promise<a
   const check = (model: object) => {
     const file = join(line.folder, 'models.yaml')
     writeFileSync(file, dump({ providers: { p: provider }, models: [model] }))
-    return line.run(['models', 'check', file])
+    return line.run(['admin', 'models', 'check', file])
   }
   expect((await check(entry ?? {})).stderr).toContain('price is required')
   expect(await check({ ...entry, price: { credits: 1 } })).toMatchObject({ status: 0 })
@@ -142,7 +142,7 @@ test('what a provider says acts on no terminal, and is imported as it is', async
   const json = { components: { schemas: { Input: { type: 'object', required: ['prompt'], properties } } } }
   await using served = await serveFake({ answer: () => ({ status: 200, json }) })
   await using line = openCommandLine()
-  const { stdout } = await line.run(['models', 'import', 'cog', served.origin, '--provider', 'p'])
+  const { stdout } = await line.run(['admin', 'models', 'import', 'cog', served.origin, '--provider', 'p'])
   expect(hasHidden(stdout.replaceAll('\n', ''))).toBe(false)
   const [entry] = (load(stdout) as any).models
   expect(entry.input.properties).toMatchObject({ prompt: { description }, 'size\u202E': { description } })
@@ -151,7 +151,7 @@ test('what a provider says acts on no terminal, and is imported as it is', async
 test('an import that fails says why', async () => {
   await using served = await serveFake({ answer: () => ({ status: 404, body: 'nothing' }) })
   await using line = openCommandLine()
-  const run = (...args: string[]) => line.run(['models', 'import', ...args, '--provider', 'p'])
+  const run = (...args: string[]) => line.run(['admin', 'models', 'import', ...args, '--provider', 'p'])
   expect(await run('cog', served.origin)).toMatchObject({ status: 1, stderr: expect.stringContaining('answered 404') })
   expect((await run('midjourney', 'x')).stderr).toContain('there is nothing to import of the kind "midjourney"')
   expect((await run('comfyui', join(import.meta.dirname, 'import.test.ts'))).stderr).toContain('Nothing was imported')

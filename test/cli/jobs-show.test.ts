@@ -20,7 +20,7 @@ test('what was submitted elsewhere is shown, as JSON and as text', async () => {
       await store.saveCheckpoint(jobId, token, { checkpoint: null, afterLoss: 'again', upstream })
     await store.finishJob(jobId, token, { status: 'failed', error: testError })
   }
-  const shown = await line.json(['jobs', 'show', jobId])
+  const shown = await line.json(['admin', 'jobs', 'show', jobId])
   expect(shown).toMatchObject({
     status: 'failed',
     after_loss: 'again',
@@ -29,7 +29,7 @@ test('what was submitted elsewhere is shown, as JSON and as text', async () => {
       { n: 2, provider: 'replicate', upstream_id: 'pred_1', verdict: 'failed', cost: '$0.04', cost_amount: 0.04 },
     ],
   })
-  const { stdout } = await line.run(['jobs', 'show', jobId])
+  const { stdout } = await line.run(['admin', 'jobs', 'show', jobId])
   expect(stdout).toMatch(
     /^upstream_runs +n=1 provider=fal verdict=refused .*n=2 provider=replicate upstream_id=pred_1/m,
   )

@@ -51,7 +51,17 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
     const first = await line.serve()
     const account = await createTestAccount(line)
     const grant = (reference: string, environment = {}) => {
-      const args = ['credits', 'grant', '--account', account.accountId, '--credits', '5', '--reference', reference]
+      const args = [
+        'admin',
+        'credits',
+        'grant',
+        '--account',
+        account.accountId,
+        '--credits',
+        '5',
+        '--reference',
+        reference,
+      ]
       return line.json(args, environment)
     }
     expect(await grant('in_1')).toMatchObject({ replayed: false })
@@ -81,7 +91,7 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
 
     expect(await grant('in_1', there)).toMatchObject({ replayed: true })
     expect(await grant('in_2', there)).toMatchObject({ replayed: false })
-    const root = await line.json(['ledger', 'verify'], there)
+    const root = await line.json(['admin', 'ledger', 'verify'], there)
     expect(root).toMatchObject({ jobs: 2, problems: [] })
 
     const home = join(line.folder, 'home')
@@ -92,7 +102,7 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
       expect((await fetch(body.outputs[0].url)).status).toBe(200)
     }
     await third.stop()
-    expect(await line.json(['ledger', 'verify'], { MEDIAGEN_DATA_DIR: home })).toEqual(root)
+    expect(await line.json(['admin', 'ledger', 'verify'], { MEDIAGEN_DATA_DIR: home })).toEqual(root)
     expect(await grant('in_2', { MEDIAGEN_DATA_DIR: home })).toMatchObject({ replayed: true })
   })
 

@@ -11,25 +11,30 @@ import { listCommands } from './commands.ts'
 // What a command needs beside its name to get as far as the database.
 const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')
 const needed: Readonly<Record<string, readonly string[]>> = {
-  'accounts create': ['--name', 'x'],
-  'accounts rename': ['acct_x', '--name', 'x'],
-  'accounts freeze': ['acct_x', '--reason', 'x'],
-  'accounts unfreeze': ['acct_x'],
-  'accounts close': ['acct_x', '--reason', 'x'],
-  'keys create': ['--account', 'acct_x', '--permissions', 'admin'],
-  'accounts limit': ['acct_x', '--daily', '1'],
-  'keys limit': ['key_x', '--daily', '1'],
-  'keys revoke': ['key_x'],
-  'credits grant': ['--account', 'acct_x', '--credits', '1'],
-  'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
-  'jobs show': ['job_x'],
-  'jobs resolve': ['job_x', '--release'],
+  'admin accounts create': ['--name', 'x'],
+  'admin accounts rename': ['acct_x', '--name', 'x'],
+  'admin accounts freeze': ['acct_x', '--reason', 'x'],
+  'admin accounts unfreeze': ['acct_x'],
+  'admin accounts close': ['acct_x', '--reason', 'x'],
+  'admin keys create': ['--account', 'acct_x', '--permissions', 'admin'],
+  'admin accounts limit': ['acct_x', '--daily', '1'],
+  'admin keys limit': ['key_x', '--daily', '1'],
+  'admin keys revoke': ['key_x'],
+  'admin credits grant': ['--account', 'acct_x', '--credits', '1'],
+  'admin credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
+  'admin jobs show': ['job_x'],
+  'admin jobs resolve': ['job_x', '--release'],
   move: ['--to-database', '/dev/null/nowhere'],
-  'models import': ['comfyui', workflow, '--provider', 'studio'],
-  'webhooks redeliver': ['whd_x'],
+  'admin models import': ['comfyui', workflow, '--provider', 'studio'],
+  'admin webhooks redeliver': ['whd_x'],
 }
 const creating = new Set(['serve', 'demo', 'migrate'])
-const withoutDatabase = new Set(['models list', 'models check', 'models import', 'providers check'])
+const withoutDatabase = new Set([
+  'admin models list',
+  'admin models check',
+  'admin models import',
+  'admin providers check',
+])
 // They talk to a server, or to nobody.
 const ofUsers = new Set([
   'generate',
@@ -39,6 +44,13 @@ const ofUsers = new Set([
   'delete',
   'models show',
   'login',
+  'logout',
+  'whoami',
+  'config',
+  'open',
+  'quote',
+  'files list',
+  'files delete',
   'wallet',
   'conformance',
   'usage',
@@ -72,7 +84,10 @@ test('a database without tables is none yet', async () => {
   mkdirSync(line.dataDir)
   const file = join(line.dataDir, 'mediagen.db')
   writeFileSync(file, '')
-  expect(await line.run(['jobs', 'list'])).toMatchObject({ status: 1, stderr: expect.stringContaining('no database') })
+  expect(await line.run(['admin', 'jobs', 'list'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('no database'),
+  })
   expect(readdirSync(line.dataDir)).toEqual(['mediagen.db'])
   expect(readFileSync(file)).toHaveLength(0)
 })
@@ -106,8 +121,8 @@ test('migrate creates a database, says where, and may be repeated; then accounts
   const database = join(line.dataDir, 'mediagen.db')
   expect(JSON.parse((await line.run(['migrate', '--json'])).stdout)).toEqual({ database })
   expect(existsSync(database)).toBe(true)
-  const { stdout } = await line.run(['accounts', 'create', '--name', 'early'])
+  const { stdout } = await line.run(['admin', 'accounts', 'create', '--name', 'early'])
   expect(stdout).toContain('early')
   expect(await line.run(['migrate'])).toMatchObject({ status: 0, stdout: `database  ${database}\n` })
-  expect((await line.run(['accounts', 'list'])).stdout).toContain('early')
+  expect((await line.run(['admin', 'accounts', 'list'])).stdout).toContain('early')
 })

@@ -15,7 +15,7 @@ describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
   test('a command runs all the same, and ends with its own status', async () => {
     await using line = openLine()
     expect(await line.spawn(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
-    expect((await line.spawn(['jobs', 'list'])).status).toBe(1)
+    expect((await line.spawn(['admin', 'jobs', 'list'])).status).toBe(1)
   })
 
   test.for(['SIGTERM', 'SIGINT'] as const)('a server gets %s and stops as usual', async (signal) => {

@@ -17,7 +17,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   test('migrate makes the tables; no other command does, nor a server unless it is told to', async () => {
     const url = await server.createDatabase()
     await using line = openCommandLine({ MEDIAGEN_DATABASE_URL: url })
-    for (const command of [['accounts', 'list'], ['ledger', 'verify'], ['serve']]) {
+    for (const command of [['admin', 'accounts', 'list'], ['admin', 'ledger', 'verify'], ['serve']]) {
       const { status, stderr } = await line.run(command)
       expect(status).toBe(1)
       expect(stderr).toMatch(/^mediagen: The database mediagen_test_\w+ at \S+ is empty: `mediagen migrate` .*\n$/)
@@ -28,7 +28,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(database).toMatch(/^mediagen_test_\w+ at \//)
     expect((await tablesOf(url)).length).toBeGreaterThan(20)
     expect(await line.json(['migrate'])).toEqual({ database })
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ accounts: 0, problems: [] })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ accounts: 0, problems: [] })
   })
 
   test('a server that is told to migrates, serves, and leaves everything to the next one', async () => {
@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await using second = await startTestApp({ MEDIAGEN_DATABASE_URL: url, MEDIAGEN_MIGRATE: 'false' })
     const { body: again } = await openClient(second.url, account.key).send(`/v1/jobs/${job.job_id}`)
     expect(again).toMatchObject({ job_id: job.job_id, status: 'succeeded' })
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ accounts: 2, jobs: 1, problems: [] })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ accounts: 2, jobs: 1, problems: [] })
     expect(existsSync(`${line.dataDir}/mediagen.db`)).toBe(false)
   })
 

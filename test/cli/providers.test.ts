@@ -53,7 +53,7 @@ async function check(
   }))
   const file = join(line.folder, 'models.json')
   writeFileSync(file, JSON.stringify({ providers: { ...providers, ...more.providers }, models }))
-  const ended = await line.run(['providers', 'check', ...args], { MEDIAGEN_CATALOG: file })
+  const ended = await line.run(['admin', 'providers', 'check', ...args], { MEDIAGEN_CATALOG: file })
   expect(ended.stdout + ended.stderr).not.toContain(key ?? secrets.KEY)
   return { ...ended, reports: args.includes('--json') ? JSON.parse(ended.stdout) : [] }
 }
@@ -225,8 +225,8 @@ test('people get a table, and what waits below it', async () => {
 
 test('a catalog without providers is well, and a silly time-out is refused', async () => {
   await using line = openCommandLine()
-  expect(await line.run(['providers', 'check'])).toMatchObject({ status: 0, stdout: '(none)\n' })
-  expect(await line.run(['providers', 'check', '--timeout', '0'])).toMatchObject({
+  expect(await line.run(['admin', 'providers', 'check'])).toMatchObject({ status: 0, stdout: '(none)\n' })
+  expect(await line.run(['admin', 'providers', 'check', '--timeout', '0'])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('more than 0 and at most 60'),
   })

@@ -77,9 +77,9 @@ test('a stop hands waiting clients the record as it is; the next start in the ro
   await expect.poll(() => isReady(worker.httpUrl)).toBe(false)
   writeFileSync(gate, '')
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
-  expect(await line.json(['jobs', 'show', job.job_id])).toMatchObject({ status: 'succeeded', attempts: 2 })
+  expect(await line.json(['admin', 'jobs', 'show', job.job_id])).toMatchObject({ status: 'succeeded', attempts: 2 })
   expect((await send('/v1/wallet')).body).toEqual({ available: 984, held: 0 })
-  expect((await line.json(['ledger', 'verify'])).problems).toEqual([])
+  expect((await line.json(['admin', 'ledger', 'verify'])).problems).toEqual([])
 })
 
 test('in front of a core that cannot be reached, it says so: 503 problems, and not ready', async () => {

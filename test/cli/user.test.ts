@@ -266,7 +266,7 @@ test.each([
 ])('the key %s is refused with where it came from and where keys come from', async (key, words) => {
   await using line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: key, XDG_CONFIG_HOME: config })
   const { status, stderr } = await line.run(['wallet'])
-  const rest = 'and comes from MEDIAGEN_KEY. “npm start” prints a key, and “mediagen keys create” makes one.'
+  const rest = 'and comes from MEDIAGEN_KEY. “npm start” prints a key, and “mediagen admin keys create” makes one.'
   expect([status, stderr]).toEqual([1, `mediagen: ${words} ${rest}\n`])
 })
 
@@ -325,6 +325,6 @@ test('one job of a user is shown, canceled and deleted', async () => {
 test('options after a subcommand are those of the subcommand', async () => {
   await using line = openCommandLine({ XDG_CONFIG_HOME: config })
   await line.run(['migrate'])
-  const listed = await line.run(['jobs', 'list', '--status', 'failed', '--limit', '5', '--json'])
+  const listed = await line.run(['admin', 'jobs', 'list', '--status', 'failed', '--limit', '5', '--json'])
   expect(listed).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
 })

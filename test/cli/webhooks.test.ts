@@ -17,13 +17,13 @@ test('the operator sees endpoints and deliveries while the server runs, and has 
   await expect.poll(async () => (await hooks.deliveries(webhook_id))[0]?.attempts.length).toBe(1)
 
   const { accountId: account_id } = hooks.app.account
-  const read = ['webhooks', 'deliveries']
+  const read = ['admin', 'webhooks', 'deliveries']
   const [endpoints, found, none, table, nobody, lost] = await Promise.all([
-    cli.json(['webhooks', 'list']),
+    cli.json(['admin', 'webhooks', 'list']),
     cli.json([...read, '--job', job_id, '--account', account_id, '--status', 'pending']),
     cli.json([...read, '--status', 'delivered']),
     cli.run(read),
-    cli.run(['webhooks', 'redeliver', 'dlv_x']),
+    cli.run(['admin', 'webhooks', 'redeliver', 'dlv_x']),
     cli.run([...read, '--status', 'lost']),
   ])
   expect(endpoints).toMatchObject([{ webhook_id, account_id, url: receiver.url, disabled_at: null }])
@@ -42,12 +42,18 @@ test('the operator sees endpoints and deliveries while the server runs, and has 
   ])
   expect(none).toEqual([])
   expect(table.stdout).toContain('The endpoint answered 500.')
-  expect([nobody.status, nobody.stderr]).toEqual([1, 'mediagen: There is no delivery "dlv_x".\n'])
+  expect([nobody.status, nobody.stderr]).toEqual([
+    1,
+    expect.stringContaining('\nmediagen: There is no delivery "dlv_x".\n'),
+  ])
   expect([lost.status, lost.stderr]).toEqual([1, expect.stringContaining('pending, delivered, failed')])
 
   receiver.answer = 200
   clock.ms = Date.now() + 60_000
-  expect(await cli.json(['webhooks', 'redeliver', delivery_id])).toMatchObject({ delivery_id, status: 'pending' })
+  expect(await cli.json(['admin', 'webhooks', 'redeliver', delivery_id])).toMatchObject({
+    delivery_id,
+    status: 'pending',
+  })
   expect((await receiver.next()).headers['webhook-id']).toBe(delivery_id)
   await expect.poll(async () => (await hooks.deliveries(webhook_id))[0]?.status).toBe('delivered')
 })

@@ -72,9 +72,17 @@ export async function killWhilePaying(kills: number, seed: number): Promise<void
     PAID_BACKEND_URL: backend.url,
   }
   await using line = openCommandLine(settings, join(import.meta.dirname, 'paid'))
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'paid', '--credits', String(credits)])
+  const { account_id } = await line.json([
+    'admin',
+    'accounts',
+    'create',
+    '--name',
+    'paid',
+    '--credits',
+    String(credits),
+  ])
   const permissions = 'generate,jobs:read,wallet:read'
-  const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
   try {
     for (let kill = 0; kill < kills; kill++) {
       const server = await line.serve()
@@ -121,7 +129,7 @@ export async function killWhilePaying(kills: number, seed: number): Promise<void
       held: reviews * price,
     })
     await server.stop()
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
     process.stdout.write(
       `${kills} kills, ${total} jobs, ${paid.size} paid before the last start, ${reviews} under review, ${JSON.stringify(backend.counts)}\n`,
     )

@@ -38,9 +38,9 @@ export async function killRemoteRuns(kills: number, seed: number, maxAttempts: n
   const settings = {
     MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }, maxAttempts),
   }
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'crash', '--credits', '100000'])
+  const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'crash', '--credits', '100000'])
   const permissions = 'generate,jobs:read,wallet:read'
-  const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
   const started: Started[] = []
   const paidFor = (kind: Started['kind'], prompt: string): number =>
     kind === 'replicate'
@@ -82,13 +82,13 @@ export async function killRemoteRuns(kills: number, seed: number, maxAttempts: n
       .poll(read, { timeout: 300_000, interval: 200 })
       .toMatch(/succeeded|needs_review|failed/)
       .catch(async (error: unknown) => {
-        throw new Error(JSON.stringify(await line.json(['jobs', 'show', jobId])), { cause: error })
+        throw new Error(JSON.stringify(await line.json(['admin', 'jobs', 'show', jobId])), { cause: error })
       })
     const status = await read()
     if (status.startsWith('failed')) {
       // Only a job that met as many kills as its model allows, each before anything of it was submitted.
       expect([jobId, status]).toEqual([jobId, expect.stringContaining('failed: worker_lost')])
-      const shown = await line.json(['jobs', 'show', jobId])
+      const shown = await line.json(['admin', 'jobs', 'show', jobId])
       expect(shown).toMatchObject({ lost_runs: maxAttempts, charged: 0, released: price })
       expect(shown.upstream_runs.every(({ verdict }: { verdict: string }) => verdict === 'refused')).toBe(true)
       expect(paidFor(kind, prompt)).toBe(0)
@@ -98,7 +98,7 @@ export async function killRemoteRuns(kills: number, seed: number, maxAttempts: n
       const paid = paidFor(kind, prompt)
       // What was accepted is found; what is reviewed never arrived there.
       const due = status === 'succeeded' ? 1 : 0
-      expect(paid, paid === due ? jobId : JSON.stringify(await line.json(['jobs', 'show', jobId]))).toBe(due)
+      expect(paid, paid === due ? jobId : JSON.stringify(await line.json(['admin', 'jobs', 'show', jobId]))).toBe(due)
       if (status === 'needs_review') reviews += 1
     }
   }
@@ -112,7 +112,7 @@ export async function killRemoteRuns(kills: number, seed: number, maxAttempts: n
   await expect.poll(heldForMore, { timeout: 300_000, interval: 200 }).toBe(0)
   expect(await inReview()).toBeGreaterThanOrEqual(reviews)
   await server.stop()
-  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+  expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
   process.stdout.write(
     `${kills} kills, ${started.length} jobs, ${replicate.predictions.length} predictions, ${reviews} reviews, ${worn} that met too many kills\n`,
   )

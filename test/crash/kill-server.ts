@@ -39,9 +39,17 @@ export async function killUnderLoad(kills: number, seed: number): Promise<void> 
     MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, 'models.yaml')}`,
   })
   const { number: random } = createChance(seed)
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'crash', '--credits', String(credits)])
+  const { account_id } = await line.json([
+    'admin',
+    'accounts',
+    'create',
+    '--name',
+    'crash',
+    '--credits',
+    String(credits),
+  ])
   const permissions = 'generate,jobs:read,wallet:read'
-  const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
   const intents: Intent[] = []
   for (let kill = 0; kill < kills; kill++) {
     const server = await line.serve()
@@ -115,7 +123,7 @@ async function checkAll(
   const wallet = (await client.send('/v1/wallet')).body
   expect(wallet.held).toBe(0)
   await server.stop()
-  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+  expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
   process.stdout.write(
     `${kills} kills, ${intents.length} starts intended, ${acknowledged.length} acknowledged, ${all.total} jobs\n`,
   )

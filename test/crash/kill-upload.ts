@@ -49,7 +49,7 @@ export async function killUnderUploads(kills: number): Promise<void> {
   const orphans = listUploads(line.dataDir).filter((folder) => !ids.has(basename(folder)))
   const old = new Date(Date.now() - 2 * 3_600_000)
   for (const path of orphans.flatMap((folder) => [...filesIn(folder), folder])) utimesSync(path, old, old)
-  const usage: { kind: string }[] = await line.json(['assets', 'usage'])
+  const usage: { kind: string }[] = await line.json(['admin', 'assets', 'usage'])
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   expect(usage.find(({ kind }) => kind === 'uploads')).toMatchObject({
     account_id: accountId,

@@ -158,5 +158,5 @@ test('whatever providers answer, jobs end in words with their credits back, and 
   })
   const { dataDir } = app.config
   const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
-  expect(await runMain({ args: ['ledger', 'verify'], cwd: app.folder, env })).toMatchObject({ status: 0 })
+  expect(await runMain({ args: ['admin', 'ledger', 'verify'], cwd: app.folder, env })).toMatchObject({ status: 0 })
 })

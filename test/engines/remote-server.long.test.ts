@@ -50,7 +50,7 @@ test('a job of every kind is quoted, made, stored and charged, and its key is no
   const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
   for (const [index, { body }] of jobs.entries()) {
     const { title = '' } = pictures[index] ?? {}
-    const args = ['jobs', 'show', body.job_id]
+    const args = ['admin', 'jobs', 'show', body.job_id]
     const { stdout } = await runMain({ args: [...args, '--json'], cwd: app.folder, env })
     const { charged, upstream_runs: runs } = JSON.parse(stdout)
     expect.soft([title, charged, runs.at(-1).cost]).toEqual([title, 7, costs[title] ?? null])
@@ -221,7 +221,7 @@ test.each([
       billing: { held: 100, charged: 0, released: 0 },
       outputs: [],
     })
-    const args = ['jobs', 'resolve', job.job_id, option, ...(charged > 0 ? [String(charged)] : [])]
+    const args = ['admin', 'jobs', 'resolve', job.job_id, option, ...(charged > 0 ? [String(charged)] : [])]
     const { dataDir } = app.config
     const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
     expect(await runMain({ args, cwd: app.folder, env })).toMatchObject({ status: 0 })

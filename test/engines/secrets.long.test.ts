@@ -121,9 +121,9 @@ test('a key that its provider says in every answer is nowhere', async () => {
     const { stdout, stderr } = await runMain({ args, cwd: app.folder, env })
     commands.push(stdout + stderr)
   }
-  for (const { job_id: id } of answers.slice(0, 8)) await run('jobs', 'show', id, '--json')
+  for (const { job_id: id } of answers.slice(0, 8)) await run('admin', 'jobs', 'show', id, '--json')
   for (const command of ['jobs list', 'models list', 'providers check', 'audit list', 'ledger verify'])
-    await run(...command.split(' '))
+    await run('admin', ...command.split(' '))
   const places = {
     records: JSON.stringify(answers),
     lists: JSON.stringify([(await app.send('/v1/jobs?limit=500')).body, (await app.send('/v1/wallet/entries')).body]),

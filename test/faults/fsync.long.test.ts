@@ -69,7 +69,7 @@ test.skipIf(unbuilt !== '')(
     await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 200 })
     expect((await client.generate(model, { prompt: 'x' }, true)).body).toMatchObject({ status: 'succeeded' })
     expect((await client.send('/v1/wallet')).body).toMatchObject({ available: 1_000_000 - price, held: 0 })
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true })
   },
 )
 

@@ -54,7 +54,7 @@ export async function open() {
     MEDIAGEN_MAX_QUEUED_JOBS: '100000',
   })
   const { accountId, key } = await createTestAccount(line)
-  await line.json(['credits', 'grant', '--account', accountId, '--credits', '999000'])
+  await line.json(['admin', 'credits', 'grant', '--account', accountId, '--credits', '999000'])
   return { line, key }
 }
 
@@ -108,7 +108,7 @@ export async function expectEachOnce(
     available: 1_000_000 - intents.length * price,
     held: 0,
   })
-  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+  expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
 }
 
 export async function readReadiness(url: string): Promise<{ status: number; body: unknown }> {

@@ -90,7 +90,7 @@ test('operators see what files take there, and what has expired is removed', asy
   await using media = await startMediaApp(settings, withBuiltin)
   const { account } = media.app
   await media.run(art, artModel)
-  expect(await cli.json(['assets', 'usage'])).toMatchObject([
+  expect(await cli.json(['admin', 'assets', 'usage'])).toMatchObject([
     { kind: 'outputs', account_id: account.accountId, files: 2 },
   ])
 

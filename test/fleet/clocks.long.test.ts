@@ -68,10 +68,10 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     const doors = [fleet.apis[0], early[0], late[0]].map((one) => one?.httpUrl ?? '')
 
     // A quote of any door starts a job at any other; a URL of one is good at any other; a key lives as long everywhere.
-    const { account_id } = await line.json(['accounts', 'create', '--name', 'doors', '--credits', '1000'])
+    const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'doors', '--credits', '1000'])
     const permissions = 'generate,jobs:read,wallet:read'
     const makeKey = async (...more: string[]): Promise<string> =>
-      (await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions, ...more])).key
+      (await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions, ...more])).key
     const key = await makeKey('--expires-in', '5m')
     const input = { prompt: 'a lighthouse' }
     const model = 'null/instant/text-to-image'
@@ -125,9 +125,9 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     const api = await fleet.serve('api', withLong)
     const worker = await fleet.serve('worker', { ...withLong, ...shiftClock(tenMinutesMs, 'later') })
     jump(worker)
-    const { account_id } = await line.json(['accounts', 'create', '--name', 'one', '--credits', '100'])
+    const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'one', '--credits', '100'])
     const permissions = 'generate,jobs:read,wallet:read'
-    const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+    const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
     const client = openClient(api.httpUrl, key)
     const { body: started } = await client.generate(longModel, { prompt: 'x' }, false)
     const read = async () => (await client.send(`/v1/jobs/${started.job_id}`)).body
@@ -142,7 +142,7 @@ describe.skipIf(!hasPostgres)('clocks that are ten minutes apart', () => {
     expect(await read()).toMatchObject({ attempts: 2, billing: { charged: 3, released: 0 } })
     expect((await client.send('/v1/wallet')).body).toEqual({ available: 97, held: 0 })
     expect((await worker.stop()).status).toBe(0)
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, jobs: 1, problems: [] })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, jobs: 1, problems: [] })
     expect(first?.process.exitCode).toBeNull()
   })
 })

@@ -38,8 +38,8 @@ test.each([['SQLite'], ['PostgreSQL']])('a thousand starts over ten keys and fou
   const served: Served[] = []
   for (let number = 0; number < processes; number += 1)
     served.push(await line.serve({ MEDIAGEN_ROLES: 'api', MEDIAGEN_CATALOG: catalog }))
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', '1000000'])
-  const order = ['keys', 'create', '--account', account_id, '--permissions', 'generate,wallet:read']
+  const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'a', '--credits', '1000000'])
+  const order = ['admin', 'keys', 'create', '--account', account_id, '--permissions', 'generate,wallet:read']
   const made: { key: string; quote_id: string }[] = []
   for (let number = 0; number < keys; number += 1) {
     const { key } = await line.json([...order, '--daily', String(fitting * nullCredits + nullCredits - 1)])
@@ -62,5 +62,5 @@ test.each([['SQLite'], ['PostgreSQL']])('a thousand starts over ten keys and fou
     available: 1_000_000 - keys * fitting * nullCredits,
     held: keys * fitting * nullCredits,
   })
-  expect((await line.json(['ledger', 'verify'])).ok).toBe(true)
+  expect((await line.json(['admin', 'ledger', 'verify'])).ok).toBe(true)
 })

@@ -96,9 +96,17 @@ export async function startLoad({
   paceMs = 25,
   seed = 1,
 }: LoadOptions): Promise<Load> {
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'load', '--credits', String(credits)])
+  const { account_id } = await line.json([
+    'admin',
+    'accounts',
+    'create',
+    '--name',
+    'load',
+    '--credits',
+    String(credits),
+  ])
   const permissions = 'generate,jobs:read,wallet:read'
-  const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
   const chance = createChance(seed)
   const intents: Intent[] = []
   const wrong: string[] = []
@@ -241,7 +249,7 @@ export async function startLoad({
       expect(wrong).toEqual([])
       expect(wallet).toMatchObject({ available: credits - charged, held: 0 })
       const jobs = intents.length + others
-      expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, jobs, problems: [] })
+      expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, jobs, problems: [] })
       const tally = {
         ...counts,
         slowestMs: Math.round(counts.slowestMs),

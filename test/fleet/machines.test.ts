@@ -85,6 +85,6 @@ describe.skipIf(!hasPostgres)('a fleet', () => {
     )
     expect(jobs.map(({ body }) => body.status)).toEqual(jobs.map(() => 'succeeded'))
     for (const machine of [gateway, first, second, other]) expect(await machine.stop()).toMatchObject({ status: 0 })
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ accounts: 2, jobs: 10, problems: [] })
+    expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ accounts: 2, jobs: 10, problems: [] })
   })
 })

@@ -88,9 +88,9 @@ describe.skipIf(!hasPostgres)('two workers', () => {
     const api = await fleet.serve('api', remote)
     const workers = [await fleet.serve('worker', remote), await fleet.serve('worker', remote)]
 
-    const { account_id } = await line.json(['accounts', 'create', '--name', 'one', '--credits', '1000'])
+    const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'one', '--credits', '1000'])
     const permissions = 'generate,jobs:read,wallet:read,webhooks'
-    const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+    const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
     const client = openClient(api.httpUrl, key)
     expect((await client.send('/v1/webhooks', { url: receiver.url })).status).toBe(201)
     const jobs = await Promise.all([

@@ -158,9 +158,9 @@ describe.skipIf(!hasPostgres)('a fleet under load, with a store of files', () =>
     // Each job of this model leaves a picture.
     const models = fleet.models.filter(({ id }) => id.includes('instant'))
     const load = await startLoad({ line, doors: apis.map(({ httpUrl }) => httpUrl), models, clients: 8, paceMs: 1500 })
-    const { account_id } = await line.json(['accounts', 'create', '--name', 'files', '--credits', '10000'])
+    const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'files', '--credits', '10000'])
     const permissions = 'generate,jobs:read,wallet:read'
-    const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+    const { key } = await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', permissions])
     const clients = startFileClients(second.httpUrl, key, 2)
     await load.goesOn()
 
@@ -209,11 +209,11 @@ describe.skipIf(!hasPostgres)('a fleet under load, with a store of files', () =>
     const count = async () => (await Array.fromAsync(blobs.list(''))).length
     const files = await count()
     s3.age(2 * 3_600_000)
-    const swept = await line.json(['assets', 'sweep'])
+    const swept = await line.json(['admin', 'assets', 'sweep'])
     const nothing = { expired_files: 0, orphaned_files: 0, not_removed: [] }
     expect(swept.orphaned_files).toBeGreaterThan(0)
     expect(swept).toMatchObject({ ...nothing, orphaned_files: files - (await count()) })
-    expect(await line.json(['assets', 'sweep'])).toMatchObject(nothing)
+    expect(await line.json(['admin', 'assets', 'sweep'])).toMatchObject(nothing)
     const keys = (await Array.fromAsync(blobs.list(''))).map((blob) => blob.key)
     expect(keys.filter((one) => one.startsWith('job_')).length).toBeGreaterThanOrEqual(named.size)
     await clients.end()

@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres)('a rolling upgrade', () => {
     )
     for (const one of [...fleet.apis, ...fleet.workers]) await one.stop()
     expect(await next.spawn(['migrate'])).toMatchObject({ status: 0 })
-    for (const command of [['serve'], ['migrate'], ['accounts', 'list']])
+    for (const command of [['serve'], ['migrate'], ['admin', 'accounts', 'list']])
       expect(await sentence(line, ...command)).toMatch(
         /made by a newer version of mediagen \(migration 9000-next is unknown here\)/,
       )

@@ -85,5 +85,5 @@ test('the server makes a picture as before, and the ledger is whole', { timeout:
   const { generate } = openClient(target.httpUrl, target.key)
   const { body } = await generate('test/instant/text-to-image', { prompt: 'after the fuzz' }, true)
   expect(body.status).toBe('succeeded')
-  expect((await target.line.json(['ledger', 'verify'])).problems).toEqual([])
+  expect((await target.line.json(['admin', 'ledger', 'verify'])).problems).toEqual([])
 })

@@ -53,34 +53,36 @@ test('after kill -9 the next start sees at once to what ran: it is run again and
     .poll(() => read(next, paid))
     .toMatchObject({ status: 'needs_review', error: { code: 'outcome_unknown' } })
   expect(await wallet(next)).toEqual({ available: 980, held: 10 })
-  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+  expect(await line.json(['admin', 'ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
 
   const jobId = paid?.jobId ?? ''
-  expect(await line.json(['jobs', 'list', '--status', 'needs_review'])).toMatchObject([{ job_id: jobId, held: 10 }])
-  expect(await line.json(['jobs', 'show', jobId])).toMatchObject({
+  expect(await line.json(['admin', 'jobs', 'list', '--status', 'needs_review'])).toMatchObject([
+    { job_id: jobId, held: 10 },
+  ])
+  expect(await line.json(['admin', 'jobs', 'show', jobId])).toMatchObject({
     status: 'needs_review',
     lost_runs: 0,
     resumable: false,
   })
-  const tooMuch = await line.run(['jobs', 'resolve', jobId, '--charge', '11'])
+  const tooMuch = await line.run(['admin', 'jobs', 'resolve', jobId, '--charge', '11'])
   expect(tooMuch).toMatchObject({ status: 1, stderr: expect.stringContaining('at most 10') })
-  expect(await line.run(['jobs', 'resolve', jobId, '--charge', '-1'])).toMatchObject({ status: 1 })
-  expect(await line.run(['jobs', 'resolve', jobId])).toMatchObject({
+  expect(await line.run(['admin', 'jobs', 'resolve', jobId, '--charge', '-1'])).toMatchObject({ status: 1 })
+  expect(await line.run(['admin', 'jobs', 'resolve', jobId])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('--release'),
   })
-  expect(await line.json(['jobs', 'resolve', jobId, '--charge', '4'])).toEqual({
+  expect(await line.json(['admin', 'jobs', 'resolve', jobId, '--charge', '4'])).toEqual({
     job_id: jobId,
     charged: 4,
     released: 6,
   })
-  expect(await line.run(['jobs', 'resolve', jobId, '--release'])).toMatchObject({
+  expect(await line.run(['admin', 'jobs', 'resolve', jobId, '--release'])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('not under review'),
   })
   expect(await read(next, paid)).toMatchObject({ status: 'succeeded', billing: { charged: 4, released: 6 } })
   expect(await wallet(next)).toEqual({ available: 986, held: 0 })
-  expect(await line.json(['ledger', 'verify', '--repair-plan'])).toMatchObject({ ok: true, repair_plan: [] })
+  expect(await line.json(['admin', 'ledger', 'verify', '--repair-plan'])).toMatchObject({ ok: true, repair_plan: [] })
 })
 
 // These wait for leases to run out: all at the same time.
@@ -134,13 +136,16 @@ test('a server that stops gives up for review what may have cost elsewhere, and 
   const { body: job } = await app.generate(modelOf('paid'), gate.input, { wait: false })
   await gate.begun()
   await app[Symbol.asyncDispose]()
-  expect(await line.json(['jobs', 'show', job.job_id])).toMatchObject({ status: 'needs_review', lost_runs: 0 })
-  expect(await line.json(['jobs', 'resolve', job.job_id, '--release'])).toEqual({
+  expect(await line.json(['admin', 'jobs', 'show', job.job_id])).toMatchObject({ status: 'needs_review', lost_runs: 0 })
+  expect(await line.json(['admin', 'jobs', 'resolve', job.job_id, '--release'])).toEqual({
     job_id: job.job_id,
     charged: 0,
     released: 10,
   })
-  expect(await line.json(['jobs', 'show', job.job_id])).toMatchObject({ status: 'failed', error: 'outcome_unknown' })
+  expect(await line.json(['admin', 'jobs', 'show', job.job_id])).toMatchObject({
+    status: 'failed',
+    error: 'outcome_unknown',
+  })
 })
 
 test('jobs of all accounts are listed, by state, account and model; an unknown one is not found', async () => {
@@ -149,20 +154,20 @@ test('jobs of all accounts are listed, by state, account and model; an unknown o
   await using app = await startTestApp(settings)
   const [a, b] = [app.account, await app.createAccount(100)]
   for (const account of [a, b, b]) await app.generate(modelOf('patient'), { gate: 'never' }, { wait: false, account })
-  const list = async (...options: string[]) => (await line.json(['jobs', 'list', ...options])).length
+  const list = async (...options: string[]) => (await line.json(['admin', 'jobs', 'list', ...options])).length
   expect(await list()).toBe(3)
   expect(await list('--account', b.accountId)).toBe(2)
   expect(await list('--status', 'queued', '--limit', '1')).toBe(1)
   expect(await list('--status', 'succeeded')).toBe(0)
   expect(await list('--model', modelOf('paid'))).toBe(0)
-  expect((await line.run(['jobs', 'list'])).stdout).toMatch(/^job_id +account_id +key_name +status +model/)
-  expect(await line.run(['jobs', 'list', '--status', 'lost'])).toMatchObject({
+  expect((await line.run(['admin', 'jobs', 'list'])).stdout).toMatch(/^job_id +account_id +key_name +status +model/)
+  expect(await line.run(['admin', 'jobs', 'list', '--status', 'lost'])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('needs_review'),
   })
-  expect(await line.run(['jobs', 'show', 'job_x'])).toMatchObject({
+  expect(await line.run(['admin', 'jobs', 'show', 'job_x'])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('job_x'),
   })
-  expect(await line.run(['jobs', 'resolve', 'job_x', '--release'])).toMatchObject({ status: 1 })
+  expect(await line.run(['admin', 'jobs', 'resolve', 'job_x', '--release'])).toMatchObject({ status: 1 })
 })

@@ -34,8 +34,16 @@ test('a server that is killed while it delivers delivers again, under the same i
   await using cli = openCommandLine({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true' })
   await using receiver = await openReceiver()
   receiver.answer = () => undefined
-  const { account_id } = await cli.json(['accounts', 'create', '--name', 'a', '--credits', '10'])
-  const { key } = await cli.json(['keys', 'create', '--account', account_id, '--permissions', 'generate,webhooks'])
+  const { account_id } = await cli.json(['admin', 'accounts', 'create', '--name', 'a', '--credits', '10'])
+  const { key } = await cli.json([
+    'admin',
+    'keys',
+    'create',
+    '--account',
+    account_id,
+    '--permissions',
+    'generate,webhooks',
+  ])
   const server = await cli.serve()
   const send = async (path: string, body?: object) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'one' }

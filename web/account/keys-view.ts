@@ -120,7 +120,7 @@ function advice({ account_id, key: { permissions } }: AccountRecord): HTMLElemen
         'Sign in with one that has the permission ',
         element('code', {}, 'keys:write'),
         ', or ask whoever runs this server for one: ',
-        element('code', {}, `mediagen keys create --account ${account_id} --permissions ${wanted}`),
+        element('code', {}, `mediagen admin keys create --account ${account_id} --permissions ${wanted}`),
       ),
     ),
   )

@@ -15,13 +15,20 @@ export function addCompletionCommand(program: Command): void {
     })
 }
 
-/** Every command by its words, such as `jobs list`; the program itself is the empty text. */
+/** The commands within one that its help shows. */
+export function listVisible(command: Command): readonly Command[] {
+  const visible = command.createHelp().visibleCommands(command)
+  return command.commands.filter((inner) => visible.includes(inner))
+}
+
+/** Every command by its words, such as `admin jobs list`; the program itself is the empty text. */
 function listWords(command: Command, words = ''): Map<string, { command: Command; next: string[] }> {
+  const commands = listVisible(command)
   const next = [
-    ...command.commands.map((inner) => inner.name()),
+    ...commands.map((inner) => inner.name()),
     ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
   ]
-  const inner = command.commands.flatMap((one) => [...listWords(one, `${words} ${one.name()}`.trim())])
+  const inner = commands.flatMap((one) => [...listWords(one, `${words} ${one.name()}`.trim())])
   return new Map([[words, { command, next }], ...inner])
 }
 

@@ -26,16 +26,10 @@ interface Options extends InputOptions {
 
 /** Adds the commands that follow a job. */
 export function addGenerateCommands(program: Command): void {
-  program
+  const generate = program
     .command('generate <model>')
     .description('Generate a picture, a video or a sound on a server, and write it to a file')
-    .option('-p, --prompt <text>', 'the prompt')
-    .option('--input <file>', 'JSON file with the input; - for standard input')
-    .option(
-      '--set <name=value>',
-      'one value of the input; name=@file uploads a file, name+=value adds to a list (repeatable)',
-      collect,
-    )
+  addInputOptions(generate)
     .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
     .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
     .option('--label <name=value>', 'a label of the job, such as team=ads (repeatable)', addLabel)
@@ -47,6 +41,18 @@ export function addGenerateCommands(program: Command): void {
       'repeat safely: the same command with the same key resumes the job and pays once',
     )
     .action(withServer(runGenerate))
+  addInputOptions(
+    program.command('quote <model>').description('Show what a generation would cost; nothing is started or charged'),
+  ).action(
+    withServer(async ({ client }, model: string, options: InputOptions & Pick<Options, 'json'>, _command: Command) => {
+      const input = await buildInput(model, options, client)
+      const quote = await client
+        .quote(model, input)
+        .catch((error: unknown) => explainInput(error, model, input, options))
+      if (options.json) return { ...quote }
+      say(`${countCredits(quote.credits)}\n`)
+    }),
+  )
   program
     .command('watch <job_id>')
     .description('Wait for the end of a job, and write its outputs to files')
@@ -58,6 +64,18 @@ export function addGenerateCommands(program: Command): void {
         using interrupts = watchInterrupts()
         return finish(user, await follow(user, job, interrupts), options.output)
       }),
+    )
+}
+
+/** The options that make an input. */
+function addInputOptions(command: Command): Command {
+  return command
+    .option('-p, --prompt <text>', 'the prompt')
+    .option('--input <file>', 'JSON file with the input; - for standard input')
+    .option(
+      '--set <name=value>',
+      'one value of the input; name=@file uploads a file, name+=value adds to a list (repeatable)',
+      collect,
     )
 }
 

@@ -1,34 +1,22 @@
-// The other commands of users: login, wallet, usage, upload, and what there is.
-import { createInterface } from 'node:readline/promises'
-import { createClient } from '@mediagen/client/client.ts'
+// The other commands of users: wallet, usage, upload, files, webhooks, and what there is.
 import { type Command, Option } from 'commander'
-import { StartupError } from '../../core/errors.ts'
 import { jobStatuses } from '../../core/jobs/job.ts'
 import { parsePageLimit } from './counts.ts'
 import { openFile } from './input.ts'
 import { describeModel } from './model-page.ts'
 import { say } from './print.ts'
-import { explain, keepLogin, loginFile, readUrl, usualUrl, withServer } from './server.ts'
+import { withServer } from './server.ts'
+import { addSessionCommands } from './session.ts'
 import { addUsageCommand } from './usage.ts'
-import { countCredits } from './words.ts'
 
 const defaultLimit = 20
 const usualColumns = 80
 
-/** Adds the commands; `models` and `jobs` are those of operators, which list what users see when no subcommand is named. */
-export function addUserCommands(program: Command, models: Command, jobs: Command): void {
-  program
-    .command('login')
-    .description('Sign in to a server: keep its address and your API key')
-    .option('--url <url>', 'address of the server', process.env['MEDIAGEN_URL'] || usualUrl)
-    .option('--key <key>', 'API key; asked for if it is missing')
-    .action(async ({ url, key }: { url: string; key?: string }) => {
-      const source = key === undefined ? 'what was typed' : '--key'
-      const login = { url: readUrl(url, '--url'), key: key ?? (await askForKey()), source }
-      const { available } = await explain(createClient(login).wallet(), login)
-      keepLogin(login)
-      say(`Signed in at ${login.url}, with ${countCredits(available)} available. (${loginFile()})\n`)
-    })
+/** Adds the commands. */
+export function addUserCommands(program: Command): void {
+  addSessionCommands(program)
+  addModelCommands(program)
+  addJobListCommand(program)
   program
     .command('wallet')
     .description('Show your credits: available, and held for running jobs')
@@ -42,10 +30,16 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         return { ...(await client.upload(await openFile(path))) }
       }),
     )
+  addFileCommands(program)
   addJobCommands(program)
-  models.enablePositionalOptions()
-  jobs.enablePositionalOptions()
-  models
+  addWebhookCommands(program)
+}
+
+function addModelCommands(program: Command): void {
+  const models = program
+    .command('models')
+    .description('List the models of a server, or show one')
+    .enablePositionalOptions()
     .option('--search <words>', 'only models with these words')
     .option('--limit <models>', 'number of models', parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
@@ -65,7 +59,13 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         say(describeModel(model, process.stdout.columns || usualColumns))
       }),
     )
-  jobs
+}
+
+function addJobListCommand(program: Command): void {
+  program
+    .command('jobs')
+    .description('List your jobs on a server')
+    .enablePositionalOptions()
     .addOption(new Option('--status <status>', 'only jobs in this state').choices(jobStatuses))
     .option('--search <words>', 'only jobs with these words in their input')
     .option('--limit <jobs>', 'number of jobs', parsePageLimit, defaultLimit)
@@ -134,12 +134,48 @@ function addJobCommands(program: Command): void {
     )
 }
 
-async function askForKey(): Promise<string> {
-  if (!process.stdin.isTTY) throw new StartupError('There is no key: pass --key, or set MEDIAGEN_KEY.')
-  const reader = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return (await reader.question('API key: ')).trim()
-  } finally {
-    reader.close()
-  }
+function addFileCommands(program: Command): void {
+  const files = program.command('files').description('Your uploads on a server')
+  files
+    .command('list')
+    .description('List your uploads, newest first')
+    .option('--limit <files>', 'number of files', parsePageLimit, defaultLimit)
+    .option('--json', 'print JSON')
+    .action(
+      withServer(async ({ client }, { limit, json }: { limit: number; json?: boolean }, _command: Command) => {
+        const { data } = await client.files({ limit })
+        return json
+          ? data.map((file) => ({ ...file }))
+          : data.map(({ file_id, content_type, bytes, created_at, expires_at }) => ({
+              file_id,
+              content_type,
+              bytes,
+              created_at,
+              expires_at,
+            }))
+      }),
+    )
+  files
+    .command('delete <file_id>')
+    .description('Delete an upload; jobs that were started with it keep what they read')
+    .action(
+      withServer(async ({ client }, id: string, _options: object, _command: Command) => {
+        await client.removeFile(id)
+        return { deleted: id }
+      }),
+    )
+}
+
+function addWebhookCommands(program: Command): void {
+  program
+    .command('webhooks')
+    .description('Your webhook endpoints on a server')
+    .command('rotate-secret <webhook_id>')
+    .description('Give a webhook endpoint another secret; the one before it signs for a day more')
+    .action(
+      withServer(async ({ client }, webhookId: string, _options: object, _command: Command) => {
+        const { webhook_id, secret, previous_secret_until } = await client.rotateWebhookSecret(webhookId)
+        return { webhook_id, secret, previous_secret_until }
+      }),
+    )
 }

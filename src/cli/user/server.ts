@@ -43,7 +43,8 @@ export function keepLogin({ url, key }: Login): void {
   writeFileSync(file, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 })
 }
 
-function readLogin(): Partial<Login> {
+/** What `mediagen login` kept. */
+export function readLogin(): Partial<Login> {
   try {
     return JSON.parse(readFileSync(loginFile(), 'utf8')) as Partial<Login>
   } catch (error) {
@@ -58,17 +59,41 @@ export function readUrl(written: string, source: string): string {
   throw new StartupError(`${source} must be the address of a server, such as ${usualUrl}, and is “${written}”.`)
 }
 
-function findLogin(): SourcedLogin {
+/** The address of the server, and where it comes from. @throws StartupError if it is none */
+export function findUrl(given?: string): { readonly url: string; readonly source: string } {
+  if (given !== undefined) return { url: readUrl(given, '--url'), source: '--url' }
+  const { MEDIAGEN_URL } = process.env
+  if (MEDIAGEN_URL) return { url: readUrl(MEDIAGEN_URL, 'MEDIAGEN_URL'), source: 'MEDIAGEN_URL' }
+  const { url } = readLogin()
+  return url === undefined
+    ? { url: usualUrl, source: 'the default' }
+    : { url: readUrl(url, loginFile()), source: loginFile() }
+}
+
+/** Which login is looked for. */
+interface Wanted {
+  /** The value of --url, which comes before MEDIAGEN_URL and what was kept. */
+  readonly url?: string | undefined
+  /** How one comes by a key. */
+  readonly adviceOnKey: string
+}
+
+/**
+ * The server and the key that the options, the environment or `mediagen login` name.
+ * @throws StartupError where there is no key for the server
+ */
+export function findLogin({ url: given, adviceOnKey }: Wanted): SourcedLogin {
   const kept = readLogin()
-  const { MEDIAGEN_URL, MEDIAGEN_KEY: key } = process.env
-  const url = readUrl(MEDIAGEN_URL || kept.url || usualUrl, 'MEDIAGEN_URL')
+  const { MEDIAGEN_KEY: key } = process.env
+  const { url } = findUrl(given)
   if (key) return { url, key, source: 'MEDIAGEN_KEY' }
   // A kept key is for the server that it was kept for.
   if (kept.key && url === kept.url) return { url, key: kept.key, source: `mediagen login (${loginFile()})` }
-  throw new StartupError(`There is no API key for ${url}. Run mediagen login, or set MEDIAGEN_KEY. ${whereKeysAre}`)
+  throw new StartupError(`There is no API key for ${url}. ${adviceOnKey}`)
 }
 
-const whereKeysAre = '“npm start” prints a key, and “mediagen keys create” makes one.'
+const whereKeysAre = '“npm start” prints a key, and “mediagen admin keys create” makes one.'
+const adviceOnKey = `Run mediagen login, or set MEDIAGEN_KEY. ${whereKeysAre}`
 
 /** What an action of a user's command may use besides its arguments. */
 export interface UserContext {
@@ -86,7 +111,7 @@ export function withServer<Given extends readonly unknown[]>(
   return async (...given) => {
     // What users write is theirs, and not a server's secret.
     process.umask(0o022)
-    const login = findLogin()
+    const login = findLogin({ adviceOnKey })
     const answer = await explain(run({ client: createClient(login), login }, ...given), login)
     const command = given.at(-1) as Command
     if (answer) print(answer, command.opts()['json'])

@@ -184,7 +184,7 @@ function checkAccount(row: AccountFacts, report: Report): void {
   if (held !== row.unsettled)
     report(
       `account ${accountId}: ${held} credits are held, but its unsettled jobs hold ${row.unsettled}`,
-      `look at \`mediagen jobs list --account ${accountId}\`: a job without its entry is named below; when none is, \`mediagen credits adjust\` can give ${held - row.unsettled} credits back as available`,
+      `look at \`mediagen admin jobs list --account ${accountId}\`: a job without its entry is named below; when none is, \`mediagen admin credits adjust\` can give ${held - row.unsettled} credits back as available`,
     )
   const { jobCount, forgottenCount, forgottenUpTo, jobs, ordinals } = row
   if (jobCount - forgottenCount !== jobs)
@@ -245,7 +245,7 @@ function createEntryCheck(report: Report): (row: EntryFacts) => void {
     if (row.availableAfter !== expectedAvailable || row.heldAfter !== expectedHeld) {
       report(
         `${name}: ${row.kind} of ${row.credits} leaves ${row.availableAfter} + ${row.heldAfter} held, but ${expectedAvailable} + ${expectedHeld} would be right`,
-        `find out which of the two is true; entries are never changed, so make up for ${expectedAvailable - row.availableAfter} available credits with \`mediagen credits adjust --account ${accountId}\` and say why in its note`,
+        `find out which of the two is true; entries are never changed, so make up for ${expectedAvailable - row.availableAfter} available credits with \`mediagen admin credits adjust --account ${accountId}\` and say why in its note`,
       )
     }
     const ofJob = toHeld !== 0
@@ -283,7 +283,7 @@ function checkJob(row: JobFacts, report: Report): void {
   const { jobId, status, held, charged, released } = row
   const unsettled = status === 'queued' || status === 'running' || status === 'needs_review'
   const expected = unsettled ? 0 : held
-  const look = `see \`mediagen jobs show ${jobId}\``
+  const look = `see \`mediagen admin jobs show ${jobId}\``
   if (charged < 0 || released < 0 || charged + released !== expected)
     report(
       `job ${jobId}: is ${status} and holds ${held}, but charged ${charged} and released ${released}`,
@@ -292,7 +292,7 @@ function checkJob(row: JobFacts, report: Report): void {
   if (charged > 0 && status !== 'succeeded')
     report(
       `job ${jobId}: is ${status}, but charged ${charged}`,
-      `${look}; if the ledger has the charge, give ${charged} credits back with \`mediagen credits adjust\``,
+      `${look}; if the ledger has the charge, give ${charged} credits back with \`mediagen admin credits adjust\``,
     )
   if (row.holdEntry !== held) report(`job ${jobId}: holds ${held}, but the ledger says ${row.holdEntry}`, restoreBackup)
   if (row.chargeEntry !== charged)
@@ -310,7 +310,7 @@ function checkJob(row: JobFacts, report: Report): void {
 
 function differenceOf(owed: number): string {
   if (owed > 0)
-    return `if the job is right, the account is owed ${owed} credits: \`mediagen credits adjust\` gives them`
+    return `if the job is right, the account is owed ${owed} credits: \`mediagen admin credits adjust\` gives them`
   return 'if the job is right, the account has too many credits; letting it keep them does no harm to the books'
 }
 

@@ -2,13 +2,13 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Limits, LimitsSchema } from '../../gen/mediagen/v1/limits_pb.ts'
-import { findBuiltin } from '../app/builtin.ts'
-import { openIdleEngines, readModels } from '../app/models.ts'
-import { readConfig } from '../config.ts'
-import { limitFields, matchesModel } from '../core/accounts/limits.ts'
-import { StartupError } from '../core/errors.ts'
-import { parseCredits } from './admin.ts'
+import { type Limits, LimitsSchema } from '../../../../gen/mediagen/v1/limits_pb.ts'
+import { findBuiltin } from '../../../app/builtin.ts'
+import { openIdleEngines, readModels } from '../../../app/models.ts'
+import { readConfig } from '../../../config.ts'
+import { limitFields, matchesModel } from '../../../core/accounts/limits.ts'
+import { StartupError } from '../../../core/errors.ts'
+import { escapeHidden } from '../../../core/text/hidden-characters.ts'
 
 /** A limit that is removed. */
 type Removed = 'none'
@@ -64,16 +64,34 @@ export function readLimitChange(options: LimitOptions): ReturnType<typeof readLi
   return change
 }
 
-/** Says which patterns match no model of this machine's catalog. They are kept: a catalog changes. */
-export async function warnOfUnmatched(patterns: readonly string[]): Promise<void> {
-  if (patterns.length === 0) return
+/**
+ * Says which patterns match no model of the catalog. They are kept: a catalog changes.
+ * @param answered those that a server named; on this machine its catalog is read
+ */
+export async function warnOfUnmatched(
+  isHere: boolean,
+  patterns: readonly string[],
+  answered: readonly string[],
+): Promise<void> {
+  const unmatched = isHere && patterns.length > 0 ? await findUnmatched(patterns) : answered
+  if (unmatched.length > 0)
+    process.stderr.write(
+      `No model of the catalog matches ${unmatched.map(escapeHidden).join(', ')}. It is kept all the same.\n`,
+    )
+}
+
+async function findUnmatched(patterns: readonly string[]): Promise<readonly string[]> {
   const config = readConfig(process.env)
   const builtin = await findBuiltin()
   await using idle = await openIdleEngines(builtin, config)
   const models = readModels([...(builtin?.catalog ?? []), ...config.catalog], idle.engines)
-  const unmatched = patterns.filter((pattern) => !models.some(({ id }) => matchesModel(pattern, id)))
-  if (unmatched.length > 0)
-    process.stderr.write(`No model of the catalog matches ${unmatched.join(', ')}. It is kept all the same.\n`)
+  return patterns.filter((pattern) => !models.some(({ id }) => matchesModel(pattern, id)))
+}
+
+/** Credits of an option. */
+export function parseCredits(written: string): bigint {
+  if (!/^\d+$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
+  return BigInt(written)
 }
 
 function parseLimit(written: string): bigint | Removed {

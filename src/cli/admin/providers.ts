@@ -1,22 +1,26 @@
 // Commands about the servers that make media for this one.
 import { type Command, InvalidArgumentError } from 'commander'
-import { checkProviders, isBroken, type ProviderReport } from '../app/operator/check-providers.ts'
-import { readConfig } from '../config.ts'
-import { print } from './user/print.ts'
+import { checkProviders, isBroken, type ProviderReport } from '../../app/operator/check-providers.ts'
+import { readConfig } from '../../config.ts'
+import { print } from '../user/print.ts'
+import { withExample } from './common/examples.ts'
+import { type Admin, openChosenServer } from './common/installation.ts'
 
 const longestSeconds = 60
 
 /** Adds the commands. */
-export function addProviderCommands(program: Command): void {
-  const providers = program.command('providers').description('Services that make media for this server')
-  providers
-    .command('check')
+export function addProviderCommands(parent: Command): void {
+  const providers = parent.command('providers').description('Services that make media for this server')
+  withExample(providers.command('check'), '--timeout 5')
     .description(
       'Check whether every provider of the catalog answers and accepts its key, and what models wait for; nothing is charged; exit status 1 if anything does not work',
     )
     .option('--timeout <seconds>', `how long to wait for each, up to ${longestSeconds}`, readSeconds, 10)
-    .action(async ({ timeout, json }: { timeout: number; json?: boolean }) => {
-      const reports = await checkProviders(readConfig(process.env), timeout * 1000)
+    .action(async ({ timeout, json }: { timeout: number; json?: boolean }, command: Command) => {
+      const server = await openChosenServer(command)
+      const reports = server
+        ? await server.explain(checkThere(server.admin, timeout))
+        : await checkProviders(readConfig(process.env), timeout * 1000)
       if (json)
         print(
           reports.map((report) => ({ ...report })),
@@ -26,6 +30,19 @@ export function addProviderCommands(program: Command): void {
       const isWell = reports.every((one) => !isBroken(one) && one.models.every((model) => model.waits_for === null))
       if (!isWell) process.exitCode = 1
     })
+}
+
+/** As the server there asks them. */
+async function checkThere(admin: Admin, timeoutSeconds: number): Promise<ProviderReport[]> {
+  const { providers } = await admin.checkProviders({ timeoutSeconds })
+  return providers.map(({ provider: name, kind, answers = null, key, reason = null, models }) => ({
+    name,
+    kind,
+    answers,
+    key: key as ProviderReport['key'],
+    reason,
+    models: models.map(({ model: id, waitsFor = null }) => ({ id, waits_for: waitsFor })),
+  }))
 }
 
 function readSeconds(text: string): number {

@@ -1,36 +1,28 @@
-// Commands about the catalog.
+// The operator's commands about the catalog.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
-import { findBuiltin } from '../app/builtin.ts'
-import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../app/models.ts'
-import { importModel } from '../app/operator/import-model.ts'
-import { readConfig } from '../config.ts'
-import { StartupError } from '../core/errors.ts'
-import { escapeHidden, hasHidden } from '../core/text/hidden-characters.ts'
-import { print, say } from './user/print.ts'
+import { findBuiltin } from '../../app/builtin.ts'
+import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../../app/models.ts'
+import { importModel } from '../../app/operator/import-model.ts'
+import { readConfig } from '../../config.ts'
+import { StartupError } from '../../core/errors.ts'
+import { escapeHidden, hasHidden } from '../../core/text/hidden-characters.ts'
+import { print, say } from '../user/print.ts'
+import { addWideOption, readAll } from './common/act.ts'
+import { withExample } from './common/examples.ts'
+import { type Admin, openChosenServer, workHere } from './common/installation.ts'
 
-/** Adds the commands; returns the one that holds them. */
-export function addModelCommands(program: Command): Command {
-  const models = program
+/** Adds the commands. */
+export function addModelCommands(parent: Command): void {
+  const models = parent
     .command('models')
-    .description(
-      'List the models of a server, or show one; list, check and import are about the catalog of this machine',
-    )
-  models
-    .command('list')
+    .description('The models of the catalog; check and import work on files of this machine')
+  addWideOption(withExample(models.command('list')))
     .description('List all models of the catalog, and why a model is not ready')
-    .action(async ({ json }: { json?: boolean }) => {
-      const config = readConfig(process.env)
-      const builtin = await findBuiltin()
-      await using idle = await openIdleEngines(builtin, config)
-      const catalog = await openCatalog(builtin, config, idle.engines)
-      const rows = catalog.models.map((model) => ({
-        id: model.id,
-        category: model.category,
-        price: model.priceSummary,
-        ready: catalog.unready(model) ?? 'yes',
-      }))
+    .action(async ({ json, wide = false }: { json?: boolean; wide?: boolean }, command: Command) => {
+      const server = await openChosenServer(command)
+      const rows = server ? await server.explain(readModelsThere(server.admin)) : await readModelsHere()
       print(
         json
           ? rows.map(({ ready, ...row }) => ({
@@ -40,10 +32,10 @@ export function addModelCommands(program: Command): Command {
             }))
           : rows,
         json,
+        { wide },
       )
     })
-  models
-    .command('check [files...]')
+  withExample(workHere(models.command('check [files...]')), 'catalog/models.yaml')
     .description(
       'Check catalog files, by default those that the server would load, and name models that end within 60 days; exit status 1 if one is invalid',
     )
@@ -59,8 +51,7 @@ export function addModelCommands(program: Command): Command {
       say(`The catalog is valid: ${checked.length} ${checked.length === 1 ? 'model' : 'models'}.\n`)
       for (const { id, words } of ending) say(`${id} ${words}.\n`)
     })
-  models
-    .command('import <kind> <target>')
+  withExample(workHere(models.command('import <kind> <target>')), 'fal fal-ai/flux/dev --provider fal')
     .description(
       'Print a catalog entry, without a price, made from what a provider publishes: cog URL, replicate OWNER/NAME, fal ID, comfyui WORKFLOW.json',
     )
@@ -101,7 +92,29 @@ export function addModelCommands(program: Command): Command {
           )
       },
     )
-  return models
+}
+
+async function readModelsHere() {
+  const config = readConfig(process.env)
+  const builtin = await findBuiltin()
+  await using idle = await openIdleEngines(builtin, config)
+  const catalog = await openCatalog(builtin, config, idle.engines)
+  return catalog.models.map((model) => ({
+    id: model.id,
+    category: model.category,
+    price: model.priceSummary,
+    ready: catalog.unready(model) ?? 'yes',
+  }))
+}
+
+async function readModelsThere(admin: Admin) {
+  const models = await readAll('models', admin.listAllModels)
+  return models.map(({ model, category, priceSummary, unreadyReason }) => ({
+    id: model,
+    category,
+    price: priceSummary,
+    ready: unreadyReason ?? 'yes',
+  }))
 }
 
 /**
