@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'missing_permission'
   | 'model_not_allowed'
   | 'origin_not_allowed'
+  | 'sign_in_refused'
   | 'route_not_found'
   | 'model_not_found'
   | 'job_not_found'
@@ -30,6 +31,7 @@ export type ErrorCode =
   | 'file_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
+  | 'session_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'quote_expired'
@@ -48,6 +50,7 @@ export type ErrorCode =
   | 'generation_failed'
   | 'generation_unfinished'
   | 'shutting_down'
+  | 'sign_in_unavailable'
   | 'overloaded'
   | 'storage_unavailable'
 
@@ -68,6 +71,7 @@ export const retryable = {
   missing_permission: false,
   model_not_allowed: false,
   origin_not_allowed: false,
+  sign_in_refused: false,
   route_not_found: false,
   model_not_found: false,
   job_not_found: false,
@@ -78,6 +82,7 @@ export const retryable = {
   file_not_found: false,
   webhook_not_found: false,
   delivery_not_found: false,
+  session_not_found: false,
   method_not_allowed: false,
   request_timeout: true,
   quote_expired: false,
@@ -96,6 +101,7 @@ export const retryable = {
   generation_failed: false,
   generation_unfinished: false,
   shutting_down: true,
+  sign_in_unavailable: true,
   overloaded: true,
   storage_unavailable: true,
 } as const satisfies Record<ErrorCode, boolean>

@@ -12,6 +12,7 @@ import { limitTests } from './contract-limits.ts'
 import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
+import { sessionTests } from './contract-sessions.ts'
 import { sharedTests } from './contract-shared.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
@@ -30,6 +31,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
   describe(`store contract: ${name}`, () => {
     describe('accounts and ledger', () => accountTests(openStore))
     describe('keys', () => keyTests(openStore))
+    describe('people and sessions', () => sessionTests(openStore))
     describe('limits', () => limitTests(openStore))
     describe('usage', () => usageTests(openStore))
     describe('rates', () => rateTests(openStore))

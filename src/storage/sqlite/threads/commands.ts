@@ -2,6 +2,7 @@
 import { createAccountCommands } from '../accounts/accounts.ts'
 import { createAuditCommands } from '../accounts/audit.ts'
 import { createKeyCommands } from '../accounts/keys.ts'
+import { createSessionCommands } from '../accounts/sessions.ts'
 import { createForgetting, createRetentionCommands } from '../files/retention.ts'
 import { createUploadCommands } from '../files/uploads.ts'
 import { createCancelCommands } from '../jobs/cancellations.ts'
@@ -22,6 +23,7 @@ export function createCommands(writing: Writing) {
   return {
     ...createAccountCommands(writing),
     ...createKeyCommands(writing),
+    ...createSessionCommands(writing),
     ...createRateCommands(writing),
     ...createSigningKeyCommands(writing),
     ...createStartCommands(writing),
