@@ -1,7 +1,7 @@
 // The operator's commands: accounts, keys, credits, ledger. They open the data directory themselves and work while the server runs.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
+import { AccountSchema, type Key, KeySchema, SessionSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { isPermission, type Permission, permissions } from '../core/accounts/key.ts'
 import { escapeHidden } from '../core/text/hidden-characters.ts'
 import { toRecord } from '../gateway/records.ts'
@@ -23,6 +23,7 @@ const longestLifeMs = 36_500 * 86_400_000
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program)
   addKeyCommands(program)
+  addSessionCommands(program)
   addMoneyCommands(program)
 }
 
@@ -124,6 +125,33 @@ function addKeyCommands(program: Command): void {
     .command('revoke <key_id>')
     .description('Revoke an API key and the keys that it made; they stop working everywhere within one second')
     .action(withAdmin(async (admin, keyId: string) => toPrintedKey((await admin.revokeKey({ keyId })).key)))
+}
+
+function addSessionCommands(program: Command): void {
+  const sessions = program.command('sessions').description('Sessions of people who signed in')
+  sessions
+    .command('list')
+    .description('List sessions, without their text')
+    .option('--account <id>', 'only sessions of this account', '')
+    .action(
+      withAdmin(async (admin, { account: accountId }: { account: string }) =>
+        (await readAll('sessions', (page) => admin.listSessions({ accountId, ...page }))).map((session) =>
+          toRecord(SessionSchema, session),
+        ),
+      ),
+    )
+  sessions
+    .command('revoke <session_id>')
+    .description('End a session everywhere within one second; `keys revoke` keeps the person out')
+    .action(
+      withAdmin(async (admin, sessionId: string) =>
+        toRecord(SessionSchema, (await admin.revokeSession({ sessionId })).session),
+      ),
+    )
+  sessions
+    .command('readmit <key_id>')
+    .description('Let the person of a revoked key sign in again, as a new key')
+    .action(withAdmin(async (admin, keyId: string) => toPrintedKey((await admin.readmitPerson({ keyId })).key)))
 }
 
 function addMoneyCommands(program: Command): void {

@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { SignIns } from '../core/accounts/sign-in.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
 import { boundViolations } from '../core/violations.ts'
@@ -27,7 +28,7 @@ import { watchMethods } from './methods.ts'
 import { collectOperations } from './openapi/route.ts'
 import { allowOrigins, type Origins } from './origins.ts'
 import { type Overload, shedRequests } from './overload.ts'
-import { addProblemPages } from './problems/problem-pages.ts'
+import { addProblemPages, sendProblemPage } from './problems/problem-pages.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problems/problem.ts'
 import { createRefusalNotes } from './problems/refusals.ts'
 import { nameParameters } from './query.ts'
@@ -42,6 +43,7 @@ import { addQuoteRoutes } from './routes/quotes.ts'
 import { addUsageRoute } from './routes/usage.ts'
 import { addWalletRoutes } from './routes/wallet.ts'
 import { addWebhookRoutes } from './routes/webhooks.ts'
+import { addSignIn } from './sign-in/sign-in.ts'
 
 const longestPath = 65_536
 // A request that is refused with one of these before a service sees it counts toward the rate of its key here.
@@ -93,6 +95,8 @@ export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
 export interface GatewayDeps extends ServerDeps, RouteDeps {
   readonly overload: Overload
   readonly keys: Keys
+  /** People who sign in. */
+  readonly signIns: SignIns
   /** Websites whose scripts may use this server from a browser; empty for its own console only. */
   readonly origins: Origins
   /** Makes what answers `POST /mcp`. */
@@ -107,6 +111,7 @@ export interface GatewayDeps extends ServerDeps, RouteDeps {
 /** Creates the server; it does not listen yet. */
 export function createGateway(deps: GatewayDeps): FastifyInstance {
   const { app, stopping } = createServer(deps, deps)
+  addSignIn(app, { signIns: deps.signIns, publicUrl: deps.publicUrl, home: '/' })
   checkCallers(app, deps.keys)
   addRoutes(app, deps, stopping)
   addMcpRoute(app, deps, stopping)
@@ -251,6 +256,8 @@ function createServer(
       error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, deps.maxViolations)
     note.request(request, error)
+    const { home } = request.routeOptions.config
+    if (home !== undefined) return sendProblemPage(request, reply, error, home)
     return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }

@@ -18,7 +18,14 @@ test('a look at the data directory that fails, as without file descriptors, stop
   }
   const { log } = keepLog()
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
-  using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, isAlone })
+  using _pipeline = startPipeline(readConfig({}), {
+    store: {} as Store,
+    clock: systemClock,
+    log,
+    metrics,
+    isAlone,
+    signIn: null,
+  })
   vi.advanceTimersByTime(2000)
   expect(looks).toBeGreaterThan(2)
 })

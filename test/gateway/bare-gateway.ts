@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { overloaded } from '../../src/app/doors/overload.ts'
 import type { Overload } from '../../src/gateway/overload.ts'
 import { createGateway, listen, type RouteDeps } from '../../src/gateway/server.ts'
+import { noSignIns } from '../../src/sign-in/sign-ins.ts'
 import { roomy } from './bounds.ts'
 
 const idle: Overload = {
@@ -47,6 +48,7 @@ export async function startBareGateway(
     maxViolations: 100,
     countRefusal() {},
     findClient: (peer) => peer,
+    signIns: noSignIns,
     origins: new Set(),
     overload,
     addDoors,

@@ -1,8 +1,7 @@
 // People who sign in, and their sessions. A person is a key whose text nobody has; a session stands for that key until it ends.
-import { randomBytes } from 'node:crypto'
 import type { Page, PageRequest } from '../page.ts'
 import type { Actor } from './audit.ts'
-import { type ApiKey, createSecretText, type Permission } from './key.ts'
+import { type ApiKey, createSecretText, isLive, type Permission } from './key.ts'
 
 /** How the texts of sessions begin, and the `prefix` of every key that is a person. */
 export const sessionPrefix = 'mgs_'
@@ -87,7 +86,7 @@ export function isSessionToken(text: string): boolean {
   return tokenPattern.test(text)
 }
 
-/** What is stored in place of the hash of a key that nobody has. */
-export function createUnknownHash(): Uint8Array {
-  return new Uint8Array(randomBytes(32))
+/** Whether a session works at `nowMs`, under the settings of now. */
+export function isSessionLive({ session, key, terms }: FoundSession, now: string | null, nowMs: number): boolean {
+  return session.revokedAtMs === null && nowMs < session.expiresAtMs && terms === now && isLive(key, nowMs)
 }

@@ -1,7 +1,7 @@
 // Converts between records and messages, those of jobs excepted, which job-message.ts has; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { AccountSchema, AuditEntrySchema, KeySchema } from '../../../gen/mediagen/v1/admin_pb.ts'
+import type { AccountSchema, AuditEntrySchema, KeySchema, SessionSchema } from '../../../gen/mediagen/v1/admin_pb.ts'
 import {
   Billed,
   Modality as ModalityCode,
@@ -21,6 +21,7 @@ import {
 import type { Modality, Model, Sample } from '../../catalog/model.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../../core/accounts/key.ts'
+import type { Session } from '../../core/accounts/session.ts'
 import type { Delivery, DeliveryStatus, Webhook } from '../../core/accounts/webhook.ts'
 import type { EntryKind, LedgerEntry } from '../../core/credits/ledger.ts'
 import type { Quote } from '../../core/credits/quote-seal.ts'
@@ -251,5 +252,18 @@ export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
     ...(key.lastUsedAtMs !== null && { lastUsedAt: timestampFromMs(key.lastUsedAtMs) }),
     limits: toLimitsMessage(key.limits),
     ...(key.makerId !== null && { madeBy: key.makerId }),
+  }
+}
+
+export function toSessionMessage(session: Session): MessageInitShape<typeof SessionSchema> {
+  const { sessionId, keyId, accountId, name, createdAtMs, expiresAtMs, revokedAtMs } = session
+  return {
+    sessionId,
+    keyId,
+    accountId,
+    ...(name !== null && { name }),
+    createdAt: timestampFromMs(createdAtMs),
+    expiresAt: timestampFromMs(expiresAtMs),
+    ...(revokedAtMs !== null && { revokedAt: timestampFromMs(revokedAtMs) }),
   }
 }
