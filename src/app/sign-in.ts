@@ -9,7 +9,7 @@ import type { Secrets } from '../engines/secrets.ts'
 import { toClientNetwork } from '../guards/client-address.ts'
 import { createTokenBuckets } from '../guards/token-bucket.ts'
 import { createProvider } from '../sign-in/provider.ts'
-import { createSignIns, noSignIns } from '../sign-in/sign-ins.ts'
+import { createSignIns, noSignIns, type SignInDeps } from '../sign-in/sign-ins.ts'
 
 /** The settings of signing in, complete. */
 export interface SignInSettings {
@@ -71,13 +71,14 @@ async function requireAccounts({ rules }: SignInAccess, store: Pick<Store, 'getA
     throw new StartupError(`MEDIAGEN_OIDC_ACCESS names accounts that do not exist: ${unknown.join(', ')}.`)
 }
 
-/** Each finished sign-in is a request to the provider, so a client gets as many as it may send wrong keys. */
-function createCount(perMinute: number): (address: string | null) => void {
+/** Each answer to check is a request to the provider, so a client has as many that fail as it may send wrong keys. */
+function createCount(perMinute: number): SignInDeps['count'] {
   const buckets = createTokenBuckets({ perSecond: perMinute / 60, burst: perMinute }, () => performance.now())
   return (address) => {
-    const waitMs = perMinute === 0 ? 0 : buckets.take(toClientNetwork(address), 1)
-    if (waitMs === 0) return
-    throw new MediagenError('rate_limited', 'Too many sign-ins came from this address in a minute.', {
+    const client = toClientNetwork(address)
+    const waitMs = perMinute === 0 ? 0 : buckets.take(client, 1)
+    if (waitMs === 0) return () => buckets.owe(client, -1)
+    throw new MediagenError('rate_limited', 'Too many sign-ins from this address failed within a minute.', {
       retryAfterSeconds: Math.ceil(waitMs / 1000),
     })
   }

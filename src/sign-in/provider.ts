@@ -170,7 +170,7 @@ function explain(error: unknown): string {
   const { error: code, code: kind } = error as { error?: unknown; code?: unknown }
   if (typeof code === 'string' && /^[\w.-]{1,60}$/.test(code)) return `it answered ${code}`
   const words: Readonly<Record<string, string>> = {
-    OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: 'it names another issuer than MEDIAGEN_OIDC_ISSUER',
+    OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: 'its answers name different issuers or persons',
     OAUTH_JWT_CLAIM_COMPARISON_FAILED: 'its token is for another client, issuer or sign-in',
     OAUTH_JWT_TIMESTAMP_CHECK_FAILED: 'its token is not valid at this time, by the clock of this server',
     OAUTH_TIMEOUT: 'it did not answer in time',

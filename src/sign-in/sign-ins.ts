@@ -23,8 +23,8 @@ export interface SignInDeps {
   /** As sessions have it (`SignInCommand`). */
   readonly terms: string
   readonly sessionMs: number
-  /** Counts a sign-in that is finished, before the provider is asked. @throws MediagenError `rate_limited` */
-  readonly count: (address: string | null) => void
+  /** Counts an answer before it is checked; what it returns takes that back. @throws MediagenError `rate_limited` */
+  readonly count: (address: string | null) => () => void
 }
 
 /** Signing in where it is off. */
@@ -61,10 +61,12 @@ export function createSignIns(deps: SignInDeps): SignIns {
       const pending = openSignIn(await store.signingKeys('quote'), answer.sealed)
       const state = new URLSearchParams(answer.query).get('state')
       if (pending === null || state !== pending.checks.state || clock.nowMs() > pending.expiresAtMs) throw notBegun()
-      deps.count(answer.address)
+      const succeed = deps.count(answer.address)
       const callback = new URL(`${toRedirectUri(pending.origin)}?${answer.query}`)
       const person = await provider.finish(callback, pending.checks)
-      return open(deps, person, state, pending.returnTo)
+      const session = await open(deps, person, state, pending.returnTo)
+      succeed()
+      return session
     },
     async signOut(token) {
       const found = await store.findSession(token)

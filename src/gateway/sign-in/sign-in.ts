@@ -22,6 +22,8 @@ export interface SignInRoutes {
 
 // As long as a sign-in may take (sign-in/sign-ins.ts).
 const pendingSeconds = 600
+// Browsers keep no longer cookies.
+const longestSealed = 4096
 const query = { to: text('Path of the page to return to.') }
 
 /** Adds the routes, and sessions in place of keys for all that are added from here on. */
@@ -41,7 +43,7 @@ export function addSignIn(app: FastifyInstance, { signIns, publicUrl, home }: Si
 
   app.get('/sign-in/callback', page, async (request, reply) => {
     const sealed = cookies.read(request, 'sign-in')
-    if (sealed === null)
+    if (sealed === null || sealed.length > longestSealed)
       throw new MediagenError(
         'sign_in_refused',
         'This browser has begun no sign-in, or keeps no cookies of this server. Begin again.',
@@ -60,16 +62,22 @@ export function addSignIn(app: FastifyInstance, { signIns, publicUrl, home }: Si
     return reply.header('cache-control', 'no-store').send(await signIns.describe(own))
   })
 
-  app.post('/sign-out', async (request, reply) => {
-    const token = readSession(cookies, request)
-    if (token !== null) {
-      const refusal = findForeign(request, publicUrl)
-      if (refusal) throw refusal
-      await signIns.signOut(token)
-    }
-    return reply
-      .header('set-cookie', cookies.write(request, 'session', '', 0))
-      .code(204)
-      .send()
-  })
+  app.post(
+    '/sign-out',
+    {
+      // Before the body, which does not matter, is read.
+      onRequest(request, _reply, done) {
+        const isSignedIn = readSession(cookies, request) !== null
+        done((isSignedIn ? findForeign(request, publicUrl) : null) ?? undefined)
+      },
+    },
+    async (request, reply) => {
+      const token = readSession(cookies, request)
+      if (token !== null) await signIns.signOut(token)
+      return reply
+        .header('set-cookie', cookies.write(request, 'session', '', 0))
+        .code(204)
+        .send()
+    },
+  )
 }
