@@ -100,7 +100,9 @@ function keyTable(all: readonly KeyRecord[], ownId: string): HTMLElement {
 
 function toKeyRow(key: KeyRecord, isOwn: boolean): HTMLElement {
   const { name, prefix, permissions, created_at, last_used_at } = key
-  const beginning = element('code', {}, `${prefix}…`)
+  // A person who signs in has no text to tell apart.
+  const beginning =
+    prefix === 'mgs_' ? element('span', { class: 'fine' }, 'signs in') : element('code', {}, `${prefix}…`)
   const label = name === null ? [beginning] : [name, ' ', beginning]
   // The own key is in use now; its record says so up to a minute later.
   const used = isOwn ? 'now, here' : last_used_at === null ? 'never' : time(last_used_at)

@@ -12,6 +12,7 @@ import { libraryView } from './library-view.ts'
 import { remixPage } from './remix-page.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
+import { endSession, noKey, readSignIn } from './sign-in.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -60,6 +61,8 @@ function nowherePage(): HTMLElement {
 
 let leaving = new AbortController()
 let session = new AbortController()
+/** Who is signed in without a key. */
+let person: string | null = null
 
 function showKeyView(refusal?: unknown): void {
   leaving.abort()
@@ -70,7 +73,9 @@ function showKeyView(refusal?: unknown): void {
   main.replaceChildren(keyView(openSession, refusal))
 }
 
-function openSession(key: string): void {
+/** @param name of the person who signed in without a key; null for a key */
+function openSession(key: string, name: string | null = null): void {
+  person = name
   session.abort()
   session = new AbortController()
   const { signal } = session
@@ -81,8 +86,9 @@ function openSession(key: string): void {
   })
   const catalog = new Catalog(api)
   const balance = new Balance(api, signal)
-  const leave = button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })
-  account.replaceChildren(walletBadge(balance, signal), leave)
+  const leave = button('Sign out', () => void signOut(), { icon: 'leave', look: 'bare square', wordless: true })
+  const who = name !== null && element('span', { class: 'person', title: name }, name)
+  account.replaceChildren(walletBadge(balance, signal), ...(who ? [who] : []), leave)
   navigation.hidden = false
 
   const show = (focus: boolean): void => {
@@ -107,7 +113,8 @@ function openSession(key: string): void {
   show(false)
 }
 
-function signOut(): void {
+async function signOut(): Promise<void> {
+  if (person !== null) await endSession()
   forgetEverything()
   location.hash = '#/'
   showKeyView()
@@ -117,7 +124,21 @@ async function start(): Promise<void> {
   const { key, refusal } = await settleKey()
   if (key) openSession(key)
   // A link with a key may have been opened while other tabs were asked.
-  else if (navigation.hidden) showKeyView(refusal)
+  else if (navigation.hidden && !(await openOwnSession())) showKeyView(refusal)
+}
+
+/** Begins as the person who is signed in; false if nobody is. */
+async function openOwnSession(): Promise<boolean> {
+  const { person: found } = await readSignIn()
+  if (found !== null && navigation.hidden) openSession(noKey, found)
+  return found !== null
+}
+
+async function leaveWithOtherTabs(): Promise<void> {
+  if (navigation.hidden || (person !== null && (await readSignIn()).person !== null)) return
+  location.hash = '#/'
+  showKeyView()
+  await openOwnSession()
 }
 
 document.querySelector('.skip')?.addEventListener('click', (event) => {
@@ -129,11 +150,7 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
 addEventListener('hashchange', () => {
   if (takeKey(location.hash)) void start()
 })
-followOtherTabs(openSession, () => {
-  if (navigation.hidden) return
-  location.hash = '#/'
-  showKeyView()
-})
+followOtherTabs(openSession, () => void leaveWithOtherTabs())
 addEventListener('unhandledrejection', (event) => {
   main.prepend(
     element(
