@@ -16,6 +16,8 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'accounts limit': ['acct_x', '--daily', '1'],
   'keys limit': ['key_x', '--daily', '1'],
   'keys revoke': ['key_x'],
+  'sessions revoke': ['sess_x'],
+  'sessions readmit': ['key_x'],
   'credits grant': ['--account', 'acct_x', '--credits', '1'],
   'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
   'jobs show': ['job_x'],
