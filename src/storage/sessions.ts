@@ -1,9 +1,10 @@
 // Rows of sessions and of people as every engine of storage selects them, and what the audit keeps of a sign-in.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { AuditDraft } from '../core/accounts/audit.ts'
 import type { NewKey } from '../core/accounts/key.ts'
 import { noLimits } from '../core/accounts/limits.ts'
 import { type FoundSession, type Session, sessionPrefix, type SignInCommand } from '../core/accounts/session.ts'
-import { keyColumns, type KeyRow, toKey } from './rows.ts'
+import { keyColumns, type KeyRow, toKey, toTime } from './rows.ts'
 
 export const sessionColumns = `session_id AS sessionId, key_id AS keyId, account_id AS accountId, created_at AS createdAtMs, expires_at AS expiresAtMs,
   (SELECT k.name FROM api_keys AS k WHERE k.key_id = sessions.key_id) AS name,
@@ -56,6 +57,17 @@ export function toPersonKey({ accountId, name, permissions, keyHash }: SignInCom
     limits: noLimits,
     makerId: null,
     secretHash: Buffer.from(keyHash),
+  }
+}
+
+/** What the audit keeps of a session that is revoked. */
+export function describeRevoked(before: Session, after: Session): AuditDraft {
+  return {
+    act: 'session.revoked',
+    subject: after.sessionId,
+    accountId: after.accountId,
+    before: { revoked_at: toTime(before.revokedAtMs) },
+    after: { revoked_at: toTime(after.revokedAtMs) },
   }
 }
 

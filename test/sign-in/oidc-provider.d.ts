@@ -13,7 +13,7 @@ declare module 'oidc-provider' {
     readonly oidc: any
   }
 
-  export default class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: object)
     readonly Grant: new (fields: object) => { addOIDCScope(scope: string): void; save(): Promise<string> }
     callback(): RequestListener

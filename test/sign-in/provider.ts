@@ -3,7 +3,7 @@ import { createSign, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 
 /** What the provider says of a person, besides the subject. */
 export type Claims = Readonly<Record<string, unknown>>
@@ -54,6 +54,8 @@ export async function startProvider(redirectUris: () => readonly string[]): Prom
       claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
       features: { devInteractions: { enabled: false } },
       pkce: { required: () => true },
+      // The defaults print notices.
+      ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 600, Interaction: 60, Session: 60 },
       interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
       findAccount: (_ctx: unknown, accountId: string) => ({
         accountId,

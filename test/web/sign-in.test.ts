@@ -38,7 +38,7 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
 
   // A page on another port of the host: the browser sends it the cookie, because to browsers that is the same site.
   const other = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<p>'))
-  await using _ = { [Symbol.asyncDispose]: async () => void other.close().closeAllConnections() }
+  await using _ = { [Symbol.asyncDispose]: async () => other.close().closeAllConnections() }
   other.listen(0, '127.0.0.1')
   await once(other, 'listening')
   await using foreign = await browser.openPage()

@@ -11,9 +11,10 @@ import {
   type SignInCommand,
   type SignInOutcome,
 } from '../../../core/accounts/session.ts'
-import type { Page, PageRequest } from '../../../core/page.ts'
-import { keyColumns, type KeyRow, toKey, toTime } from '../../rows.ts'
+import type { PageRequest } from '../../../core/page.ts'
+import { keyColumns, type KeyRow, toKey } from '../../rows.ts'
 import {
+  describeRevoked,
   describeSignIn,
   findSessionSql,
   type FoundRow,
@@ -101,17 +102,7 @@ export async function revokeSession(tx: Writing, sessionId: string, by: Actor = 
     sessionId,
   })
   const after = (await tx.row<Session>(findSql, { sessionId })) as Session
-  await record(
-    tx,
-    {
-      act: 'session.revoked',
-      subject: sessionId,
-      accountId: after.accountId,
-      before: { revoked_at: toTime(before.revokedAtMs) },
-      after: { revoked_at: toTime(after.revokedAtMs) },
-    },
-    by,
-  )
+  await record(tx, describeRevoked(before, after), by)
   return after
 }
 
@@ -141,7 +132,7 @@ export function createSessionReads(db: Database) {
       return found
     },
     clearSessionCache: () => cache.clear(),
-    listSessions: (accountId: string | null, page: PageRequest): Promise<Page<Session>> =>
+    listSessions: (accountId: string | null, page: PageRequest) =>
       readPage<Session>(db, listing, ofAccount(accountId), { accountId }, page),
   }
 }

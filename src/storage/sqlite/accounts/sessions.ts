@@ -12,8 +12,9 @@ import {
   type SignInOutcome,
 } from '../../../core/accounts/session.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
-import { keyColumns, type KeyRow, toKey, toTime } from '../../rows.ts'
+import { keyColumns, type KeyRow, toKey } from '../../rows.ts'
 import {
+  describeRevoked,
   describeSignIn,
   findSessionSql,
   type FoundRow,
@@ -101,16 +102,7 @@ export function createSessionCommands(writing: Writing) {
       revoke.run(nowMs(), sessionId)
       const after = find.get(sessionId)
       if (before === undefined || after === undefined) return null
-      record(
-        {
-          act: 'session.revoked',
-          subject: sessionId,
-          accountId: after.accountId,
-          before: { revoked_at: toTime(before.revokedAtMs) },
-          after: { revoked_at: toTime(after.revokedAtMs) },
-        },
-        by,
-      )
+      record(describeRevoked(before, after), by)
       return after
     },
     readmitPerson(keyId: string, by: Actor = systemActor): ApiKey | null {
