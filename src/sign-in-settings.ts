@@ -21,7 +21,7 @@ export const signInSettings = {
   oidcAccess: text(
     'MEDIAGEN_OIDC_ACCESS',
     '',
-    'Who may sign in: rules `group:NAME=ACCOUNT:PERMISSIONS`, `domain:…` or `email:…`, separated by semicolons; the first that fits decides',
+    'Who may sign in: rules `group:NAME=ACCOUNT:PERMISSIONS`, `domain:…` or `email:…`, separated by semicolons; the first that fits decides. The same for all processes on one database',
     parseSignInAccess,
   ),
   sessionHours: integer('MEDIAGEN_SESSION_HOURS', 12, 1, 720, 'How long people stay signed in'),
