@@ -111,7 +111,7 @@ export interface GatewayDeps extends ServerDeps, RouteDeps {
 /** Creates the server; it does not listen yet. */
 export function createGateway(deps: GatewayDeps): FastifyInstance {
   const { app, stopping } = createServer(deps, deps)
-  addSignIn(app, { signIns: deps.signIns, publicUrl: deps.publicUrl, home: '/' })
+  addSignIn(app, { signIns: deps.signIns, publicUrl: deps.publicUrl, backTo: '/' })
   checkCallers(app, deps.keys)
   addRoutes(app, deps, stopping)
   addMcpRoute(app, deps, stopping)
@@ -256,8 +256,8 @@ function createServer(
       error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, deps.maxViolations)
     note.request(request, error)
-    const { home } = request.routeOptions.config
-    if (home !== undefined) return sendProblemPage(request, reply, error, home)
+    const { backTo } = request.routeOptions.config
+    if (backTo !== undefined) return sendProblemPage(request, reply, error, backTo)
     return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }

@@ -230,7 +230,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
       [{}, 'without an e-mail address that it has verified'],
       [{ groups: ['opsx', 'op'], email: 7, email_verified: true }, 'does not admit'],
     ] as const) {
-      provider.person = { subject: 'stranger', claims }
+      provider.person = { subject: 'bob-1', claims }
       const { status, text, token } = await signIn(url)
       expect([status, token]).toEqual([403, null])
       expect(text).toContain(words)

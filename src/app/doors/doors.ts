@@ -137,7 +137,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
           createHealthServer(server, (app) => {
             if (!rpc) return
             const publicUrl = (asked = ''): string => config.adminUrl ?? `http://${asked}`
-            addSignIn(app, { signIns: deps.signIns, publicUrl, home: '/admin' })
+            addSignIn(app, { signIns: deps.signIns, publicUrl, backTo: '/admin' })
             addConnect(app, rpc.services, config)
           }),
           adminHost,

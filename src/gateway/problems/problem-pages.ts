@@ -38,19 +38,19 @@ export function addProblemPages(app: FastifyInstance): void {
 
 /**
  * Answers a person whose sign-in was refused: why, and the ways back.
- * @param home path of the console that they came from
+ * @param backTo path of the console that they came from
  */
 export async function sendProblemPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { code, message, details }: MediagenError,
-  home: string,
+  backTo: string,
 ): Promise<FastifyReply> {
   const { title, http } = problemKinds[code]
-  const again = home === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(home)}`
+  const again = backTo === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(backTo)}`
   const page = await toPage(
     title,
-    `<h1>${title}</h1><p>${escapeHtml(message)}</p><p><a href="${again}">Sign in again</a> · <a href="${home}">Back to the console</a></p><p><code>${request.id}</code></p>`,
+    `<h1>${title}</h1><p>${escapeHtml(message)}</p><p><a href="${again}">Sign in again</a> · <a href="${backTo}">Back to the console</a></p><p><code>${request.id}</code></p>`,
   )
   const { headers, body } = await page.answer({})
   if (details.retryAfterSeconds !== undefined) reply.header('retry-after', String(details.retryAfterSeconds))

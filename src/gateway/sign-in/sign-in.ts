@@ -8,7 +8,7 @@ import { createCookies, findForeign, type PublicUrl, readSession, useSessions } 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** On routes for people, whose refusals are pages: the path of the console that they lead back to. */
-    home?: string
+    backTo?: string
   }
 }
 
@@ -17,7 +17,7 @@ export interface SignInRoutes {
   readonly signIns: SignIns
   readonly publicUrl: PublicUrl
   /** The path of the console to which a sign-in returns unless it was begun elsewhere. */
-  readonly home: string
+  readonly backTo: string
 }
 
 // As long as a sign-in may take (sign-in/sign-ins.ts).
@@ -27,14 +27,14 @@ const longestSealed = 4096
 const query = { to: text('Path of the page to return to.') }
 
 /** Adds the routes, and sessions in place of keys for all that are added from here on. */
-export function addSignIn(app: FastifyInstance, { signIns, publicUrl, home }: SignInRoutes): void {
+export function addSignIn(app: FastifyInstance, { signIns, publicUrl, backTo }: SignInRoutes): void {
   const cookies = createCookies(publicUrl)
   useSessions(app, cookies, publicUrl)
-  const page = { config: { home } }
+  const page = { config: { backTo } }
 
   app.get('/sign-in', page, async (request, reply) => {
     const { to } = readQuery(request, query)
-    const { url, sealed } = await signIns.begin(publicUrl(request.headers.host), to || home)
+    const { url, sealed } = await signIns.begin(publicUrl(request.headers.host), to || backTo)
     return reply
       .header('cache-control', 'no-store')
       .header('set-cookie', cookies.write(request, 'sign-in', sealed, pendingSeconds))

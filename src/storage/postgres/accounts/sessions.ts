@@ -61,8 +61,8 @@ export async function signIn(tx: Writing, command: SignInCommand): Promise<SignI
     { keyId, now },
   )
   tx.send('DELETE FROM sessions WHERE expires_at < :before::bigint', { before: now - keepSessionsMs })
-  const told = describeSignIn(known, command, sessionId)
-  await record(tx, { act: 'key.signed_in', subject: keyId, accountId, ...told }, systemActor)
+  const described = describeSignIn(known, command, sessionId)
+  await record(tx, { act: 'key.signed_in', subject: keyId, accountId, ...described }, systemActor)
   return { outcome: 'done', session: (await tx.row<Session>(findSql, { sessionId })) as Session }
 }
 
