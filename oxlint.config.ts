@@ -47,6 +47,7 @@ export const parts: Readonly<Record<string, Part>> = {
   runner: { imports: [engine, 'catalog', 'core', 'files'], not: wire },
   feed: { imports: ['core'], not: wire },
   webhooks: { imports: ['core', 'outgoing'], not: wire },
+  'sign-in': { imports: ['core'], not: wire },
   // The composition root; nothing but the command line imports it.
   app: {
     imports: [
@@ -66,6 +67,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'rpc',
       'runner',
       'services',
+      'sign-in',
       'storage',
       'webhooks',
     ],
@@ -77,12 +79,23 @@ export const parts: Readonly<Record<string, Part>> = {
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', 'core', 'package.json'] },
   'config.ts': {
-    imports: [engine, 'core', 'files', 'guards', 'outgoing', 'limits.ts', 'setting.ts', 'trace-settings.ts'],
+    imports: [
+      engine,
+      'core',
+      'files',
+      'guards',
+      'outgoing',
+      'limits.ts',
+      'setting.ts',
+      'sign-in-settings.ts',
+      'trace-settings.ts',
+    ],
   },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
   'trace-settings.ts': { imports: ['setting.ts'] },
+  'sign-in-settings.ts': { imports: ['core', 'outgoing', 'setting.ts'] },
   'node-internals.ts': { imports: [] },
 }
 

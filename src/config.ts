@@ -12,6 +12,7 @@ import { limits } from './limits.ts'
 import { parseAllowedHosts } from './outgoing/hosts.ts'
 import { parseAllowedPorts } from './outgoing/ports.ts'
 import { integer, text } from './setting.ts'
+import { signInSettings } from './sign-in-settings.ts'
 import { traceSettings } from './trace-settings.ts'
 
 /** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */
@@ -92,6 +93,12 @@ export const generalSettings = {
     '',
     'gRPC address of a remote core, such as `http://10.0.0.5:9090`; makes this process a REST gateway (also `--core-url`)',
     parseUrl,
+  ),
+  adminUrl: text(
+    'MEDIAGEN_ADMIN_URL',
+    '',
+    'Address at which operators reach that HTTP port, for signing in there; empty for `http://` and the host of each request',
+    parseOrigin,
   ),
   trustedProxies: text(
     'MEDIAGEN_TRUSTED_PROXIES',
@@ -253,6 +260,7 @@ export const generalSettings = {
     'Log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
     parseLogLevel,
   ),
+  ...signInSettings,
 } as const
 
 /** Every setting of mediagen. */

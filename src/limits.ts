@@ -89,7 +89,7 @@ const callers = {
     'MEDIAGEN_FAILED_KEYS_PER_MINUTE',
     60,
     [0, 1_000_000],
-    'Requests per minute with an invalid API key from one address (IPv6: one /64), with a burst of the same size; a valid key always works; 0 for no limit',
+    'Requests per minute with an invalid API key, and sign-ins that fail, from one address (IPv6: one /64), with a burst of the same size; a valid key always works; 0 for no limit',
     '429 `rate_limited` in place of 401',
   ),
   maxWatchesPerAccount: limit(

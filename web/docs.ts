@@ -15,6 +15,7 @@ import { keyForm } from './key-view.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JsonObject } from './records.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
+import { noKey, readSignIn } from './sign-in.ts'
 import { walletBadge } from './wallet-badge.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
@@ -159,8 +160,9 @@ async function load(): Promise<void> {
     const known = settleKey()
     start(readReference((await response.json()) as JsonObject))
     const { key: found } = await known
+    const own = found ?? ((await readSignIn()).person === null ? null : noKey)
     // The reader may have entered one meanwhile.
-    if (key === null) useKey(found)
+    if (key === null) useKey(own)
     followOtherTabs(useKey, () => useKey(null))
   } catch (error) {
     main.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))

@@ -3,6 +3,7 @@ import { tryKey } from './arrived-key.ts'
 import { element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 import { keepKey } from './session.ts'
+import { signInWay } from './sign-in.ts'
 
 /** A page with one field; `onKey` is called with a valid key. */
 export function keyView(onKey: (key: string) => void, refusal?: unknown): HTMLElement {
@@ -74,6 +75,7 @@ export function keyForm(onKey: (key: string) => void, refusal?: unknown): HTMLEl
   return element(
     'form',
     { class: 'key-form', novalidate: true, onsubmit: submit },
+    signInWay(),
     element('label', { for: 'key-field' }, 'API key'),
     element('div', { class: 'key-row' }, field, enter),
     error,

@@ -16,6 +16,7 @@ import { libraryView } from './library-view.ts'
 import { remixPage } from './remix-page.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
+import { endSession, noKey, readSignIn } from './sign-in.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
 import { variationsView } from './variations-view.ts'
@@ -69,6 +70,8 @@ function nowherePage(): HTMLElement {
 
 let leaving = new AbortController()
 let session = new AbortController()
+/** Who is signed in without a key. */
+let person: string | null = null
 
 function showKeyView(refusal?: unknown): void {
   leaving.abort()
@@ -79,7 +82,9 @@ function showKeyView(refusal?: unknown): void {
   main.replaceChildren(keyView(openSession, refusal))
 }
 
-function openSession(key: string): void {
+/** @param name of the person who signed in without a key; null for a key */
+function openSession(key: string, name: string | null = null): void {
+  person = name
   session.abort()
   session = new AbortController()
   const { signal } = session
@@ -90,8 +95,9 @@ function openSession(key: string): void {
   })
   const catalog = new Catalog(api)
   const balance = new Balance(api, signal)
-  const leave = button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })
-  account.replaceChildren(walletBadge(balance, signal), leave)
+  const leave = button('Sign out', () => void signOut(), { icon: 'leave', look: 'bare square', wordless: true })
+  const who = name !== null && element('span', { class: 'person', title: name }, name)
+  account.replaceChildren(walletBadge(balance, signal), ...(who ? [who] : []), leave)
   navigation.hidden = false
 
   const show = (focus: boolean): void => {
@@ -116,7 +122,8 @@ function openSession(key: string): void {
   show(false)
 }
 
-function signOut(): void {
+async function signOut(): Promise<void> {
+  if (person !== null) await endSession()
   forgetEverything()
   location.hash = '#/'
   showKeyView()
@@ -126,7 +133,21 @@ async function start(): Promise<void> {
   const { key, refusal } = await settleKey()
   if (key) openSession(key)
   // A link with a key may have been opened while other tabs were asked.
-  else if (navigation.hidden) showKeyView(refusal)
+  else if (navigation.hidden && !(await openOwnSession())) showKeyView(refusal)
+}
+
+/** Begins as the person who is signed in; false if nobody is. */
+async function openOwnSession(): Promise<boolean> {
+  const { person: found } = await readSignIn()
+  if (found !== null && navigation.hidden) openSession(noKey, found)
+  return found !== null
+}
+
+async function leaveWithOtherTabs(): Promise<void> {
+  if (navigation.hidden || (person !== null && (await readSignIn()).person !== null)) return
+  location.hash = '#/'
+  showKeyView()
+  await openOwnSession()
 }
 
 document.querySelector('.skip')?.addEventListener('click', (event) => {
@@ -138,11 +159,7 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
 addEventListener('hashchange', () => {
   if (takeKey(location.hash)) void start()
 })
-followOtherTabs(openSession, () => {
-  if (navigation.hidden) return
-  location.hash = '#/'
-  showKeyView()
-})
+followOtherTabs(openSession, () => void leaveWithOtherTabs())
 addEventListener('unhandledrejection', (event) => {
   main.prepend(
     element(

@@ -34,6 +34,7 @@ import { openOperatorCatalog } from './operator/check-providers.ts'
 import { createOperatorTransport, logActs } from './operator/operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createServices, readWatchBounds } from './services.ts'
+import { readSignIn, startSignIns } from './sign-in.ts'
 import { layOut } from './store/data-dir.ts'
 import { openStore } from './store/store.ts'
 import { createSubmissionNotifications } from './submission-notifications.ts'
@@ -53,6 +54,7 @@ export async function startCore(
   let stopping = false
   let publicUrl = ''
 
+  const signIn = readSignIn(config, secrets)
   const { builtin = await findBuiltin() } = overrides
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
@@ -102,7 +104,7 @@ export async function startCore(
   closing.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
   showGauges(metrics, store, watches)
-  const pipeline = closing.use(startPipeline(config, { store, clock, log, traces, metrics, isAlone }))
+  const pipeline = closing.use(startPipeline(config, { store, clock, log, traces, metrics, isAlone, signIn }))
   const sendTest = createWebhookTests(config, clock, closing)
   const services = createServices(
     config,
@@ -129,20 +131,14 @@ export async function startCore(
         covers: () => readCovers(catalog.models),
       },
       submissions: createSubmissionNotifications(store),
+      signIns: await startSignIns(signIn, config, { store, clock, log }),
       grace,
       onPublicUrl: (url) => (publicUrl = url),
     }),
   )
 
   const retainMs = config.retainHours * 3_600_000
-  // Done by the leader, whatever its role. Two at once do no harm.
-  const retention = startExpiry({
-    store,
-    folders: files.folders,
-    retainMs,
-    keepJobsMs: config.keepJobsDays && config.keepJobsDays * 86_400_000,
-    log,
-  })
+  const retention = startRetention(config, { store, folders: files.folders, retainMs, log })
   closing.defer(() => retention.stop())
   closing.defer(startLedgerRootLog({ store, log }).stop)
 
@@ -175,6 +171,11 @@ export async function startCore(
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Removes what has expired. Done by the leader, whatever its role; two at once do no harm. */
+function startRetention({ keepJobsDays }: Config, deps: Omit<Parameters<typeof startExpiry>[0], 'keepJobsMs'>) {
+  return startExpiry({ ...deps, keepJobsMs: keepJobsDays && keepJobsDays * 86_400_000 })
 }
 
 /** Shows what is waiting and how far clocks are apart. */

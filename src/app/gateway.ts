@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { createUnauthenticatedLog } from '../guards/unauthenticated-log.ts'
 import { createKeyRates } from '../rpc/keys/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
+import { createRemoteSignIns } from '../rpc/sign-ins.ts'
 import { createRemoteSubmissions } from '../rpc/submissions.ts'
 import type { App } from './app.ts'
 import { openDoors, logReady } from './doors/doors.ts'
@@ -33,6 +34,7 @@ export async function startGateway(
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
       submissions: createRemoteSubmissions(core.transport),
+      signIns: createRemoteSignIns(core.transport),
       keys: { authenticate: core.authenticate, ...createKeyRates(config, null) },
       rpc: null,
       grace: createGrace(config.stopGraceSeconds),

@@ -8,6 +8,7 @@ import { createAccess } from '../rpc/keys/access.ts'
 import { createKeyUses } from '../rpc/keys/key-uses.ts'
 import { startKeyWatch } from '../rpc/keys/key-watch.ts'
 import type { PipelineDeps } from '../rpc/pipeline.ts'
+import type { SignInSettings } from './sign-in.ts'
 
 /** Starts what checks, limits and logs calls. */
 export function startPipeline(
@@ -19,7 +20,11 @@ export function startPipeline(
     traces,
     metrics,
     isAlone: lookAround,
-  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineDeps, 'log' | 'traces' | 'metrics'>,
+    signIn,
+  }: { store: Store; clock: Clock; isAlone: () => boolean; signIn: SignInSettings | null } & Pick<
+    PipelineDeps,
+    'log' | 'traces' | 'metrics'
+  >,
 ): PipelineDeps & Disposable {
   let isAlone = lookAround()
   // A process that starts is noticed within a second.
@@ -31,7 +36,8 @@ export function startPipeline(
     }
   })
   const uses = createKeyUses(store)
-  const access = createAccess(store, clock, uses, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
+  const shared = { takeTokens: store.takeTokens, isAlone: () => isAlone }
+  const access = createAccess(store, clock, uses, { ...config, sessionTerms: signIn?.terms ?? null }, shared)
   const keys = startKeyWatch(access)
   return {
     access,

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'account_frozen'
   | 'model_not_allowed'
   | 'origin_not_allowed'
+  | 'sign_in_refused'
   | 'route_not_found'
   | 'model_not_found'
   | 'job_not_found'
@@ -31,6 +32,7 @@ export type ErrorCode =
   | 'file_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
+  | 'session_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'quote_expired'
@@ -51,6 +53,7 @@ export type ErrorCode =
   | 'generation_failed'
   | 'generation_unfinished'
   | 'shutting_down'
+  | 'sign_in_unavailable'
   | 'overloaded'
   | 'storage_unavailable'
 
@@ -72,6 +75,7 @@ export const retryable = {
   account_frozen: false,
   model_not_allowed: false,
   origin_not_allowed: false,
+  sign_in_refused: false,
   route_not_found: false,
   model_not_found: false,
   job_not_found: false,
@@ -82,6 +86,7 @@ export const retryable = {
   file_not_found: false,
   webhook_not_found: false,
   delivery_not_found: false,
+  session_not_found: false,
   method_not_allowed: false,
   request_timeout: true,
   quote_expired: false,
@@ -102,6 +107,7 @@ export const retryable = {
   generation_failed: false,
   generation_unfinished: false,
   shutting_down: true,
+  sign_in_unavailable: true,
   overloaded: true,
   storage_unavailable: true,
 } as const satisfies Record<ErrorCode, boolean>

@@ -8,7 +8,7 @@ const bytes = new Uint8Array(16)
 const view = new DataView(bytes.buffer)
 const digits = Buffer.alloc(26)
 
-export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit' | 'worker'
+export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit' | 'sess' | 'worker'
 
 /** Creates ids whose text order is the order in which this process created them. */
 export interface IdSource {

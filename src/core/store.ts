@@ -7,6 +7,7 @@ import type { Actor, AuditStore } from './accounts/audit.ts'
 import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
 import type { Budget, Limits, LimitState } from './accounts/limits.ts'
 import type { RateStore } from './accounts/rate.ts'
+import type { SessionStore } from './accounts/session.ts'
 import type { WebhookStore } from './accounts/webhook.ts'
 import type { LedgerRoot } from './credits/ledger-chain.ts'
 import type { Balance, LedgerEntry } from './credits/ledger.ts'
@@ -224,7 +225,8 @@ export interface LedgerReport {
 }
 
 /** The storage of all state. An administrative act is recorded in its own transaction; `by` is who does it, by default the server itself. */
-export interface Store extends RateStore, WebhookStore, UploadStore, RetentionStore, AuditStore, ProviderStore {
+export interface Store
+  extends RateStore, WebhookStore, UploadStore, RetentionStore, AuditStore, ProviderStore, SessionStore {
   createAccount(name: string, credits: number, by?: Actor): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>

@@ -62,7 +62,7 @@ const exposedHeaders = [
 
 /**
  * Lets scripts of these origins read answers, refusals included. Call it before any other hook is added: a preflight
- * brings no key. Keys travel in a header and never in a cookie, so credentials are not allowed.
+ * brings no key. Keys travel in a header, and the cookie of a session is for our own pages, so credentials are not allowed.
  */
 export function allowOrigins(app: FastifyInstance, origins: Origins): void {
   const allowsAll = origins.has('*')

@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { SignIns } from '../core/accounts/sign-in.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
 import type { Traces } from '../core/traces.ts'
@@ -29,7 +30,7 @@ import { watchMethods } from './methods.ts'
 import { collectOperations } from './openapi/route.ts'
 import { allowOrigins, type Origins } from './origins.ts'
 import { type Overload, shedRequests } from './overload.ts'
-import { addProblemPages } from './problems/problem-pages.ts'
+import { addProblemPages, sendProblemPage } from './problems/problem-pages.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problems/problem.ts'
 import { createRefusalNotes } from './problems/refusals.ts'
 import { nameParameters } from './query.ts'
@@ -44,6 +45,7 @@ import { addQuoteRoutes } from './routes/quotes.ts'
 import { addUsageRoute } from './routes/usage.ts'
 import { addWalletRoutes } from './routes/wallet.ts'
 import { addWebhookRoutes } from './routes/webhooks.ts'
+import { addSignIn } from './sign-in/sign-in.ts'
 
 const longestPath = 65_536
 // A request that is refused with one of these before a service sees it counts toward the rate of its key here.
@@ -96,6 +98,8 @@ export interface RouteDeps extends Pick<ServerDeps, 'health' | 'publicUrl'> {
 export interface GatewayDeps extends ServerDeps, RouteDeps {
   readonly overload: Overload
   readonly keys: Keys
+  /** People who sign in. */
+  readonly signIns: SignIns
   /** Websites whose scripts may use this server from a browser; empty for its own console only. */
   readonly origins: Origins
   /** Makes what answers `POST /mcp`. */
@@ -110,6 +114,7 @@ export interface GatewayDeps extends ServerDeps, RouteDeps {
 /** Creates the server; it does not listen yet. */
 export function createGateway(deps: GatewayDeps): FastifyInstance {
   const { app, stopping } = createServer(deps, deps)
+  addSignIn(app, { signIns: deps.signIns, publicUrl: deps.publicUrl, backTo: '/' })
   checkCallers(app, deps.keys)
   addRoutes(app, deps, stopping)
   addMcpRoute(app, deps, stopping)
@@ -256,6 +261,8 @@ function createServer(
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, deps.maxViolations)
     if (request.span) request.span.run(() => note.request(request, error))
     else note.request(request, error)
+    const { backTo } = request.routeOptions.config
+    if (backTo !== undefined) return sendProblemPage(request, reply, error, backTo)
     return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }

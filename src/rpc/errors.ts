@@ -24,6 +24,7 @@ export const grpcCodes = {
   account_frozen: Code.PermissionDenied,
   model_not_allowed: Code.PermissionDenied,
   origin_not_allowed: Code.PermissionDenied,
+  sign_in_refused: Code.PermissionDenied,
   route_not_found: Code.NotFound,
   model_not_found: Code.NotFound,
   job_not_found: Code.NotFound,
@@ -34,6 +35,7 @@ export const grpcCodes = {
   file_not_found: Code.NotFound,
   webhook_not_found: Code.NotFound,
   delivery_not_found: Code.NotFound,
+  session_not_found: Code.NotFound,
   method_not_allowed: Code.Unimplemented,
   request_timeout: Code.DeadlineExceeded,
   quote_expired: Code.FailedPrecondition,
@@ -54,6 +56,7 @@ export const grpcCodes = {
   generation_failed: Code.Aborted,
   generation_unfinished: Code.DeadlineExceeded,
   shutting_down: Code.Unavailable,
+  sign_in_unavailable: Code.Unavailable,
   overloaded: Code.Unavailable,
   storage_unavailable: Code.Unavailable,
 } as const satisfies Record<ErrorCode, Code>

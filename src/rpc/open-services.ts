@@ -1,12 +1,14 @@
-// The services of the gRPC port that need no key: health, reflection if it is on, and the reports that gateways pass on.
+// The services of the gRPC port that need no key: health, reflection if it is on, and what gateways pass on: reports, and people who sign in.
 import type { DescService } from '@bufbuild/protobuf'
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { SignIns } from '../core/accounts/sign-in.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { SubmissionNotifications } from '../core/jobs/submission-url.ts'
 import type { GrpcRoute } from './grpc/guarded-call.ts'
 import type { FindRoute } from './grpc/guarded-server.ts'
 import { createHealth } from './grpc/health.ts'
 import { createReflection } from './grpc/reflection.ts'
+import { addSignIns } from './sign-ins.ts'
 import { addSubmissions } from './submissions.ts'
 
 /** Options of these services. */
@@ -16,6 +18,8 @@ export interface OpenOptions {
   readonly maxBytes: number
   /** What gateways pass on; neither health nor reflection names it. */
   readonly submissions: SubmissionNotifications
+  /** The same for people who sign in. */
+  readonly signIns: SignIns
 }
 
 /** The routes of these services, and the switch of the health. */
@@ -31,7 +35,7 @@ const ofLibraries = /^\/grpc\.(?:health|reflection)\./
 export function addOpenServices(
   server: Server,
   services: readonly DescService[],
-  { reflection, maxBytes, submissions }: OpenOptions,
+  { reflection, maxBytes, submissions, signIns }: OpenOptions,
 ): OpenServices {
   const routes = new Map<string, GrpcRoute>()
   /** Adds services whose requests guarded calls decode. */
@@ -47,6 +51,7 @@ export function addOpenServices(
   }
   const health = createHealth(['', ...services.map(({ typeName }) => typeName)])
   addSubmissions(adder, submissions)
+  addSignIns(adder, signIns)
   let isLoaded = false
 
   function load(): void {

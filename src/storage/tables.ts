@@ -4,6 +4,8 @@
 export const movedTables = {
   accounts: ['account_id'],
   api_keys: ['key_id'],
+  people: ['issuer', 'subject'],
+  sessions: ['session_id'],
   signing_keys: ['purpose', 'number'],
   jobs: ['number'],
   spending: ['owner', 'day'],

@@ -19,7 +19,7 @@ test('a look at the data directory that fails, as without file descriptors, stop
   }
   const { log } = keepLog()
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
-  const deps = { store: {} as Store, clock: systemClock, log, traces: noTraces, metrics, isAlone }
+  const deps = { store: {} as Store, clock: systemClock, log, traces: noTraces, metrics, isAlone, signIn: null }
   using _pipeline = startPipeline(readConfig({}), deps)
   vi.advanceTimersByTime(2000)
   expect(looks).toBeGreaterThan(2)

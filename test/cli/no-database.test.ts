@@ -20,6 +20,8 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'admin accounts limit': ['acct_x', '--daily', '1'],
   'admin keys limit': ['key_x', '--daily', '1'],
   'admin keys revoke': ['key_x'],
+  'admin sessions revoke': ['sess_x'],
+  'admin sessions readmit': ['key_x'],
   'admin credits grant': ['--account', 'acct_x', '--credits', '1'],
   'admin credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
   'admin jobs show': ['job_x'],

@@ -5,6 +5,7 @@ import { overloaded } from '../../src/app/doors/overload.ts'
 import { noTraces } from '../../src/core/traces.ts'
 import type { Overload } from '../../src/gateway/overload.ts'
 import { createGateway, listen, type RouteDeps } from '../../src/gateway/server.ts'
+import { noSignIns } from '../../src/sign-in/sign-ins.ts'
 import { roomy } from './bounds.ts'
 
 const idle: Overload = {
@@ -49,6 +50,7 @@ export async function startBareGateway(
     maxViolations: 100,
     countRefusal() {},
     findClient: (peer) => peer,
+    signIns: noSignIns,
     origins: new Set(),
     overload,
     addDoors,

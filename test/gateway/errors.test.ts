@@ -260,7 +260,8 @@ test.each(Object.entries<Row>(rows))(
 
 test('every code of the table is reached by a test', () => {
   // shutting_down is in shutdown.test.ts, asset_not_found in assets.test.ts, too_many_webhooks in webhooks.test.ts,
-  // what is of uploads in files.test.ts, job_not_ended in deletion.test.ts, generation_… in ../openai/images.test.ts;
+  // what is of uploads in files.test.ts, job_not_ended in deletion.test.ts, generation_… in ../openai/images.test.ts,
+  // sign_in_… in ../sign-in/sign-in.test.ts;
   // the others are of AdminService, not of REST.
   const elsewhere = [
     'shutting_down',
@@ -273,6 +274,9 @@ test('every code of the table is reached by a test', () => {
     'account_not_found',
     'key_not_found',
     'delivery_not_found',
+    'session_not_found',
+    'sign_in_refused',
+    'sign_in_unavailable',
     'job_not_ended',
     'generation_failed',
     'generation_unfinished',

@@ -29,6 +29,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   key_not_found: { status: 'NOT_FOUND' },
   webhook_not_found: { status: 'NOT_FOUND' },
   delivery_not_found: { status: 'NOT_FOUND' },
+  session_not_found: { status: 'NOT_FOUND' },
   quote_expired: { status: 'FAILED_PRECONDITION' },
   quote_mismatch: { status: 'FAILED_PRECONDITION' },
   idempotency_key_reused: { status: 'ALREADY_EXISTS' },
@@ -202,6 +203,11 @@ test('what does not exist is not found, each by its own name', async () => {
     await client.refusal('AdminService/Redeliver', { delivery_id: 'dlv_none' }, { key: adminKey }),
     'delivery_not_found',
     /dlv_none/,
+  )
+  check(
+    await client.refusal('AdminService/RevokeSession', { session_id: 'sess_none' }, { key: adminKey }),
+    'session_not_found',
+    /sess_none/,
   )
 })
 

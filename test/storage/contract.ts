@@ -13,6 +13,7 @@ import { limitTests } from './contract-limits.ts'
 import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
+import { sessionTests } from './contract-sessions.ts'
 import { sharedTests } from './contract-shared.ts'
 import { startWebhookTests } from './contract-start-webhooks.ts'
 import { changeTests, startTests } from './contract-starts.ts'
@@ -33,6 +34,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('accounts and ledger', () => accountTests(openStore))
     describe('accounts that operators change', () => accountChangeTests(openStore))
     describe('keys', () => keyTests(openStore))
+    describe('people and sessions', () => sessionTests(openStore))
     describe('limits', () => limitTests(openStore))
     describe('usage', () => usageTests(openStore))
     describe('rates', () => rateTests(openStore))

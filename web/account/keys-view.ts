@@ -60,7 +60,9 @@ export function keysView(deps: ViewDeps): HTMLElement {
     const state = findState(key, Date.now())
     const isOwn = key.key_id === own.key_id
     const maker = all.find(({ key_id }) => key_id === key.made_by)
-    const beginning = element('code', {}, `${key.prefix}…`)
+    // A person who signs in has no text to tell apart.
+    const beginning =
+      key.prefix === 'mgs_' ? element('span', { class: 'fine' }, 'signs in') : element('code', {}, `${key.prefix}…`)
     const limits = describeLimits(key.limits)
     const left = isOwn ? own.left.map(describeLeft) : []
     const isMine = mayMake && state === 'active' && key.made_by === own.key_id

@@ -7,7 +7,7 @@ import { fetchWithProgress, reportsProgress } from './upload-progress.ts'
 export interface Connection {
   /** Address of the server, such as `https://media.example`; empty for the page's own in a browser. */
   readonly url: string
-  /** API key, `mgk_…`. */
+  /** API key, `mgk_…`; empty for none, on a page of the server whose user has signed in. */
   readonly key: string
   /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
@@ -66,7 +66,7 @@ export function createHttp({
     const init = {
       method: method ?? (sent === null ? 'GET' : 'POST'),
       headers: {
-        authorization: `Bearer ${key}`,
+        ...(key !== '' && { authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(content && { 'content-type': mediaType.test(content.type) ? content.type : 'application/octet-stream' }),
         ...headers,

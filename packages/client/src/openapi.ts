@@ -151,6 +151,7 @@ export interface Problem {
     | 'account_frozen'
     | 'model_not_allowed'
     | 'origin_not_allowed'
+    | 'sign_in_refused'
     | 'route_not_found'
     | 'model_not_found'
     | 'job_not_found'
@@ -161,6 +162,7 @@ export interface Problem {
     | 'file_not_found'
     | 'webhook_not_found'
     | 'delivery_not_found'
+    | 'session_not_found'
     | 'method_not_allowed'
     | 'request_timeout'
     | 'quote_expired'
@@ -181,6 +183,7 @@ export interface Problem {
     | 'generation_failed'
     | 'generation_unfinished'
     | 'shutting_down'
+    | 'sign_in_unavailable'
     | 'overloaded'
     | 'storage_unavailable'
   retryable: boolean

@@ -6,6 +6,7 @@ import type { MediagenError } from '../../core/errors.ts'
 import type { Traces } from '../../core/traces.ts'
 import type { Health } from '../../gateway/routes/health.ts'
 import { createHealthServer, listen, type ServerDeps } from '../../gateway/server.ts'
+import { addSignIn } from '../../gateway/sign-in/sign-in.ts'
 import { createFindClient } from '../../guards/client-address.ts'
 import type { UnauthenticatedLog } from '../../guards/unauthenticated-log.ts'
 import { addConnect } from '../../rpc/connect/connect.ts'
@@ -105,6 +106,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
       ...options,
       findClient,
       submissions: deps.submissions,
+      signIns: deps.signIns,
       bounds: toGrpcBounds(config, files),
       pipeline,
     })
@@ -135,7 +137,12 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
     adminPort === null
       ? null
       : await openHttp(
-          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, config)),
+          createHealthServer(server, (app) => {
+            if (!rpc) return
+            const publicUrl = (asked = ''): string => config.adminUrl ?? `http://${asked}`
+            addSignIn(app, { signIns: deps.signIns, publicUrl, backTo: '/admin' })
+            addConnect(app, rpc.services, config)
+          }),
           adminHost,
           adminPort,
           'admin HTTP',

@@ -3,6 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { Config } from '../../config.ts'
+import type { SignIns } from '../../core/accounts/sign-in.ts'
 import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 import type { Keys } from '../../gateway/access.ts'
 import { addConsole } from '../../gateway/console.ts'
@@ -29,6 +30,8 @@ export interface PublicDeps {
   readonly assets?: NonNullable<GatewayDeps['assets']>
   /** Reports of providers about submissions. */
   readonly submissions: SubmissionNotifications
+  /** People who sign in. */
+  readonly signIns: SignIns
 }
 
 /**
@@ -54,7 +57,7 @@ export function toPublicServices(
 /** The server of the public HTTP port. */
 export function createPublicServer(
   config: Config,
-  { transport, keys, rpc, assets, submissions }: PublicDeps,
+  { transport, keys, rpc, assets, submissions, signIns }: PublicDeps,
   server: ServerDeps & Pick<GatewayDeps, 'overload'>,
   location: AdminLocation,
   files: FileShares,
@@ -66,6 +69,7 @@ export function createPublicServer(
     health,
     transport,
     keys,
+    signIns,
     origins: config.corsOrigins,
     createMcp(app, stopping) {
       const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')

@@ -11,6 +11,7 @@ import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addModelCommands } from './models.ts'
 import { addProviderCommands } from './providers.ts'
+import { addSessionCommands } from './sessions.ts'
 import { addWebhookCommands } from './webhooks.ts'
 
 const group = 'admin'
@@ -43,6 +44,7 @@ function describeGroup(command: Command): string {
 function addAll(parent: Command): void {
   addAccountCommands(parent)
   addKeyCommands(parent)
+  addSessionCommands(parent)
   addCreditCommands(parent)
   addJobCommands(parent)
   addLedgerCommands(parent)

@@ -108,7 +108,8 @@ export function addKeyCommands(parent: Command): void {
     )
 }
 
-function toPrintedKey(key: Key | undefined): Printed {
+/** A key as commands print it. */
+export function toPrintedKey(key: Key | undefined): Printed {
   const { key_id, name, prefix, last_used_at, limits, permissions, ...others } = toRecord(KeySchema, key)
   return { key_id, name, prefix, last_used_at, limits, permissions, ...others }
 }

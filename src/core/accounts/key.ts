@@ -64,9 +64,14 @@ export const keyUseMs = 60_000
 const prefixLength = 8
 
 export function createKeySecret(): string {
+  return createSecretText('mgk_')
+}
+
+/** A prefix and 256 random bits. */
+export function createSecretText(prefix: string): string {
   let digits = ''
   for (let i = 0; i < secretDigits; i++) digits += base62.charAt(randomInt(62))
-  return `mgk_${digits}`
+  return prefix + digits
 }
 
 /** As much of the text of a key as may be shown. */

@@ -2,7 +2,7 @@
 
 // Longer ids, paths and messages come from a client and are of no use.
 const longestText = 256
-const secrets = /(mgk|whsec)(_|%5f)[\w+/=-]+/gi
+const secrets = /(mgk|mgs|whsec)(_|%5f)[\w+/=-]+/gi
 
 /** A text of at most 256 characters; a longer one is cut, with the number of characters left out. */
 export function cutText(text: string): string {
@@ -11,7 +11,7 @@ export function cutText(text: string): string {
     : `${text.slice(0, longestText)}… (${text.length - longestText} more characters)`
 }
 
-/** Replaces API keys and webhook secrets by `mgk_[redacted]` and `whsec_[redacted]`. */
+/** Replaces API keys, sessions and webhook secrets by `mgk_[redacted]`, `mgs_[redacted]` and `whsec_[redacted]`. */
 export function redactSecrets(text: string): string {
-  return /mgk|whsec/i.test(text) ? text.replace(secrets, '$1_[redacted]') : text
+  return /mg[ks]|whsec/i.test(text) ? text.replace(secrets, '$1_[redacted]') : text
 }

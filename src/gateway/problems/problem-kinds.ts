@@ -88,7 +88,12 @@ export const problemKinds = {
   origin_not_allowed: {
     title: 'Origin not allowed',
     http: 403,
-    help: 'The API key may only be used by scripts of some websites, and the request came from another one. Nothing was done.',
+    help: 'The API key may only be used by scripts of some websites, and the request came from another one; a session of a browser only by the pages of this server. Nothing was done.',
+  },
+  sign_in_refused: {
+    title: 'Sign-in refused',
+    http: 403,
+    help: 'The provider does not vouch for the person, this server does not admit them, or the sign-in was begun in another browser, finished before or too old. The detail says which. Begin again at /sign-in, or ask the operator of this server for access.',
   },
   route_not_found: {
     title: 'Route not found',
@@ -139,6 +144,11 @@ export const problemKinds = {
     title: 'Delivery not found',
     http: 404,
     help: 'There is no webhook delivery with this id.',
+  },
+  session_not_found: {
+    title: 'Session not found',
+    http: 404,
+    help: 'There is no session with this id.',
   },
   method_not_allowed: {
     title: 'Method not allowed',
@@ -239,6 +249,11 @@ export const problemKinds = {
     title: 'Shutting down',
     http: 503,
     help: 'The server is stopping. Nothing was held. Send the request again with the same Idempotency-Key.',
+  },
+  sign_in_unavailable: {
+    title: 'Sign-in unavailable',
+    http: 503,
+    help: 'The provider at which people sign in does not answer, or not as one that this server can use. Its log holds the cause. API keys and open sessions work as usual.',
   },
   overloaded: {
     title: 'Overloaded',

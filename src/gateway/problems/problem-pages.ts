@@ -1,6 +1,6 @@
-// GET /problems/{code}: the page that the `type` of a problem resolves to.
+// GET /problems/{code}: the page that the `type` of a problem resolves to; and the pages of refusals that people see themselves.
 import { findOrMake } from '@mediagen/engine/first-use.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, MediagenError, retryable } from '../../core/errors.ts'
 import { cutText } from '../../core/text/log-text.ts'
 import { sendFile, site } from '../console.ts'
@@ -34,6 +34,31 @@ export function addProblemPages(app: FastifyInstance): void {
       return sendFile(request, reply, await findOrMake(made, code, () => describeProblem(code as ErrorCode)))
     },
   )
+}
+
+/**
+ * Answers a person whose sign-in was refused: why, and the ways back.
+ * @param backTo path of the console that they came from
+ */
+export async function sendProblemPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { code, message, details }: MediagenError,
+  backTo: string,
+): Promise<FastifyReply> {
+  const { title, http } = problemKinds[code]
+  const again = backTo === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(backTo)}`
+  const page = await toPage(
+    title,
+    `<h1>${title}</h1><p>${escapeHtml(message)}</p><p><a href="${again}">Sign in again</a> · <a href="${backTo}">Back to the console</a></p><p><code>${request.id}</code></p>`,
+  )
+  const { headers, body } = await page.answer({})
+  if (details.retryAfterSeconds !== undefined) reply.header('retry-after', String(details.retryAfterSeconds))
+  const { etag: _, ...others } = headers
+  return reply
+    .code(http)
+    .headers({ ...others, 'cache-control': 'no-store' })
+    .send(body)
 }
 
 function describeProblem(code: ErrorCode): Promise<ServedFile> {

@@ -1,6 +1,7 @@
 // The gRPC port: all services behind guards, with health and reflection for everyone.
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
+import type { SignIns } from '../../core/accounts/sign-in.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 import { type Door, toListenError } from '../../core/listen-error.ts'
@@ -42,6 +43,8 @@ export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | '
   readonly bounds: GrpcBounds
   /** Receives the reports of providers that gateways pass on. */
   readonly submissions: SubmissionNotifications
+  /** People who sign in, which gateways pass on likewise. */
+  readonly signIns: SignIns
   /** Logs and counts refusals, and calls of services that need no key. */
   readonly pipeline: PipelineDeps
 }
@@ -54,7 +57,7 @@ export async function startGrpcServer(
   services: readonly GuardedService[],
   options: GrpcServerOptions,
 ): Promise<GrpcServer> {
-  const { bounds, pipeline, reflection, submissions, host, port, door = 'gRPC' } = options
+  const { bounds, pipeline, reflection, submissions, signIns, host, port, door = 'gRPC' } = options
   let open: OpenServices | undefined
   const guarded = await startGuardedServer({
     ...options,
@@ -64,6 +67,7 @@ export async function startGrpcServer(
         reflection,
         maxBytes: bounds.maxOpenRequestBytes,
         submissions,
+        signIns,
       })
       open = openServices
       const routes = new Map(services.flatMap((service) => [...addService(server, service, { bounds, admitted })]))

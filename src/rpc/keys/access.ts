@@ -1,5 +1,6 @@
 // Authentication, authorization and rate limits of callers.
 import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
+import { isSessionLive, isSessionToken } from '../../core/accounts/session.ts'
 import type { Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
@@ -19,7 +20,7 @@ export interface Credentials {
 /** Checks callers. */
 export interface Access extends KeyRates {
   /**
-   * The key behind an `Authorization` header.
+   * The key behind an `Authorization` header, which has its text or that of a session.
    * @throws MediagenError `authentication_required` or `invalid_api_key`
    */
   findKey(authorization: string | null): Promise<ApiKey>
@@ -36,6 +37,8 @@ export interface Access extends KeyRates {
 export interface AccessLimits extends RateLimits {
   /** Invalid keys per minute for each address; 0 for no limit. */
   readonly failedKeysPerMinute: number
+  /** The settings under which sessions of people work (`SignInCommand`); null if none does. */
+  readonly sessionTerms: string | null
 }
 
 /**
@@ -44,7 +47,7 @@ export interface AccessLimits extends RateLimits {
  * @param monotonicMs a monotonic clock, for rates
  */
 export function createAccess(
-  store: Pick<Store, 'findKey'>,
+  store: Pick<Store, 'findKey' | 'findSession'>,
   clock: Clock,
   uses: Pick<KeyUses, 'note'>,
   limits: AccessLimits,
@@ -56,13 +59,23 @@ export function createAccess(
   async function find(authorization: string | null, counted: Credentials | null): Promise<ApiKey> {
     const secret = readSecret(authorization)
     const nowMs = clock.nowMs()
-    const key = await store.findKey(secret)
+    const key = isSessionToken(secret) ? await findSignedIn(secret, nowMs) : await store.findKey(secret)
     if (key && isLive(key, nowMs)) {
       uses.note(key, nowMs)
       return key
     }
     if (counted) failed.count(counted.address)
-    throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
+    throw new MediagenError(
+      'invalid_api_key',
+      isSessionToken(secret)
+        ? 'The session is unknown, has ended or was revoked. Sign in again.'
+        : 'The API key is unknown, has expired or was revoked.',
+    )
+  }
+
+  async function findSignedIn(token: string, nowMs: number): Promise<ApiKey | null> {
+    const found = await store.findSession(token)
+    return found && isSessionLive(found, limits.sessionTerms, nowMs) ? found.key : null
   }
 
   return {

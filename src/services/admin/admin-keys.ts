@@ -1,22 +1,30 @@
-// The operator's keys and limits, for any account.
+// The operator's keys and limits, for any account, and the sessions of people.
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { Catalog } from '../../catalog/model.ts'
 import type { Actor } from '../../core/accounts/audit.ts'
 import { noLimits } from '../../core/accounts/limits.ts'
+import type { SessionStore } from '../../core/accounts/session.ts'
 import type { Clock } from '../../core/clock.ts'
+import { MediagenError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
 import { accountNotFound, whyKeyless } from '../account.ts'
 import { findEmpty, readPage } from '../calls/request.ts'
 import { keyNotFound, makeKey, readNewKey } from '../keys.ts'
-import { toAccountMessage, toKeyMessage } from '../messages/convert.ts'
+import { toAccountMessage, toKeyMessage, toSessionMessage } from '../messages/convert.ts'
 import { findUnmatched, readLimitsChange } from '../messages/limits.ts'
 
 /** What they need. */
 export interface KeyAdminDeps {
   readonly store: Pick<
     Store,
-    'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey' | 'getAccount'
+    | 'createKey'
+    | 'changeKeyLimits'
+    | 'changeAccountLimits'
+    | 'listKeys'
+    | 'revokeKey'
+    | 'getAccount'
+    | keyof SessionStore
   >
   readonly clock: Clock
   /** What patterns of models are compared with; null where it is not loaded. */
@@ -32,7 +40,14 @@ export function createKeyAdmin({
   by,
 }: KeyAdminDeps): Pick<
   ServiceImpl<typeof AdminService>,
-  'createKey' | 'changeKeyLimits' | 'changeAccountLimits' | 'listKeys' | 'revokeKey'
+  | 'createKey'
+  | 'changeKeyLimits'
+  | 'changeAccountLimits'
+  | 'listKeys'
+  | 'revokeKey'
+  | 'listSessions'
+  | 'revokeSession'
+  | 'readmitPerson'
 > {
   return {
     async createKey(request, context) {
@@ -66,6 +81,24 @@ export function createKeyAdmin({
     async revokeKey(request, context) {
       const key = await store.revokeKey(request.keyId, by(context))
       if (!key) throw keyNotFound(request.keyId)
+      return { key: toKeyMessage(key) }
+    },
+
+    async listSessions(request) {
+      const { items, total } = await store.listSessions(request.accountId || null, readPage(request))
+      return { sessions: items.map(toSessionMessage), total }
+    },
+
+    async revokeSession({ sessionId }, context) {
+      const session = await store.revokeSession(sessionId, by(context))
+      if (!session) throw new MediagenError('session_not_found', `There is no session "${sessionId}".`)
+      return { session: toSessionMessage(session) }
+    },
+
+    async readmitPerson({ keyId }, context) {
+      const key = await store.readmitPerson(keyId, by(context))
+      if (!key)
+        throw new MediagenError('key_not_found', `No person is kept out by the key "${keyId}". Nothing was changed.`)
       return { key: toKeyMessage(key) }
     },
   }

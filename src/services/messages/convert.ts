@@ -6,6 +6,7 @@ import {
   AccountStatus as AccountStatusCode,
   type AuditEntrySchema,
   type KeySchema,
+  type SessionSchema,
 } from '../../../gen/mediagen/v1/admin_pb.ts'
 import {
   type ModelEndSchema,
@@ -30,6 +31,7 @@ import type { Modality, Model, Sample } from '../../catalog/model.ts'
 import type { AccountStatus } from '../../core/accounts/account-status.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import type { ApiKey, Permission } from '../../core/accounts/key.ts'
+import type { Session } from '../../core/accounts/session.ts'
 import type { Delivery, DeliveryAttempt, DeliveryStatus, Webhook } from '../../core/accounts/webhook.ts'
 import type { EntryKind, LedgerEntry } from '../../core/credits/ledger.ts'
 import type { Quote } from '../../core/credits/quote-seal.ts'
@@ -295,5 +297,18 @@ export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
     ...(key.lastUsedAtMs !== null && { lastUsedAt: timestampFromMs(key.lastUsedAtMs) }),
     limits: toLimitsMessage(key.limits),
     ...(key.makerId !== null && { madeBy: key.makerId }),
+  }
+}
+
+export function toSessionMessage(session: Session): MessageInitShape<typeof SessionSchema> {
+  const { sessionId, keyId, accountId, name, createdAtMs, expiresAtMs, revokedAtMs } = session
+  return {
+    sessionId,
+    keyId,
+    accountId,
+    ...(name !== null && { name }),
+    createdAt: timestampFromMs(createdAtMs),
+    expiresAt: timestampFromMs(expiresAtMs),
+    ...(revokedAtMs !== null && { revokedAt: timestampFromMs(revokedAtMs) }),
   }
 }

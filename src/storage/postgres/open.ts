@@ -30,6 +30,7 @@ import {
   revokeKey,
   rotateSigningKey,
 } from './accounts/keys.ts'
+import { createSessionReads, readmitPerson, revokeSession, signIn } from './accounts/sessions.ts'
 import { createUsageReads } from './accounts/usage.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
@@ -101,6 +102,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const reads = {
     ...createAccountReads(db),
     ...createKeyReads(db),
+    ...createSessionReads(db),
     ...createUsageReads(db),
     ...createAuditReads(db),
     ...createJobReads(db),
@@ -129,6 +131,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
+    listSessions: (accountId, page) => list(accountId, () => reads.listSessions(accountId, page)),
     findKey: reads.findKey,
     takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
     async signingKeys(purpose) {
@@ -215,25 +218,44 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 }
 
-/** Keys and their limits. A change of this process takes effect in it at once. */
-function createKeyStore(operate: Submit, reads: ReturnType<typeof createKeyReads>) {
+/** Keys with their limits, and sessions. A change of this process takes effect in it at once. */
+function createKeyStore(
+  operate: Submit,
+  reads: ReturnType<typeof createKeyReads> & ReturnType<typeof createSessionReads>,
+) {
+  const clear = (): void => {
+    reads.clearKeyCache()
+    reads.clearSessionCache()
+  }
   return {
     createKey: (...args) => operate((tx) => createKey(tx, ...args)),
     async revokeKey(...args) {
       const key = await operate((tx) => revokeKey(tx, ...args))
-      reads.clearKeyCache()
+      clear()
       return key
     },
+    async signIn(command) {
+      const outcome = await operate((tx) => signIn(tx, command))
+      clear()
+      return outcome
+    },
+    findSession: reads.findSession,
+    async revokeSession(...args) {
+      const session = await operate((tx) => revokeSession(tx, ...args))
+      clear()
+      return session
+    },
+    readmitPerson: (...args) => operate((tx) => readmitPerson(tx, ...args)),
     async changeKeyLimits(...args) {
       const key = await operate((tx) => changeKeyLimits(tx, ...args))
-      reads.clearKeyCache()
+      clear()
       return key
     },
     readBudgets: reads.readBudgets,
     getKey: reads.getKey,
     async changeAccountLimits(...args) {
       const account = await operate((tx) => changeAccountLimits(tx, ...args))
-      reads.clearKeyCache()
+      clear()
       return account
     },
     async changeAccount(...args) {

@@ -194,6 +194,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
     listUsage: (request) => list(request.accountId, () => read('listUsage', request)),
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
+    listSessions: (accountId, page) => list(accountId, () => read('listSessions', accountId, page)),
     listBriefInputs: (accountId, jobIds) => list(accountId, () => read('listBriefInputs', jobIds)),
     listJobs: (filter) =>
       isSearch(filter)
@@ -206,19 +207,35 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
   } satisfies Partial<Store>
 }
 
-/** Keys and their limits. A change of this process takes effect in it at once. */
+/** Keys with their limits, and sessions. A change of this process takes effect in it at once. */
 function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
+  const clear = (): void => {
+    reads.clearKeyCache()
+    reads.clearSessionCache()
+  }
   return {
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
     createKey: (key, by) => operate('createKey', { ...key, secretHash: new Uint8Array(key.secretHash) }, by),
     async revokeKey(keyId, by) {
       const key = await operate('revokeKey', keyId, by)
-      reads.clearKeyCache()
+      clear()
       return key
     },
+    async signIn(command) {
+      const outcome = await operate('signIn', command)
+      clear()
+      return outcome
+    },
+    findSession: async (token) => reads.findSession(token),
+    async revokeSession(sessionId, by) {
+      const session = await operate('revokeSession', sessionId, by)
+      clear()
+      return session
+    },
+    readmitPerson: (keyId, by) => operate('readmitPerson', keyId, by),
     async changeKeyLimits(keyId, change, by) {
       const key = await operate('changeKeyLimits', keyId, change, by)
-      reads.clearKeyCache()
+      clear()
       return key
     },
     readBudgets: async (key) => reads.readBudgets(key),
@@ -226,7 +243,7 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
     findKey: async (secret) => reads.findKey(secret),
     async changeAccountLimits(accountId, change, by) {
       const account = await operate('changeAccountLimits', accountId, change, by)
-      reads.clearKeyCache()
+      clear()
       return account
     },
     async changeAccount(accountId, change, by) {

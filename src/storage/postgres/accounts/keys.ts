@@ -25,6 +25,8 @@ import { lockAccounts } from './ledger.ts'
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
 const cacheMs = 500
 const mostCached = 10_000
+/** Of keys, and of sessions. */
+export const keyCacheOptions = { max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 }
 
 export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemActor): Promise<ApiKey | null> {
   const { accountId, permissions, makerId } = draft
@@ -135,7 +137,7 @@ async function makeSigningKey(tx: Writing, purpose: SigningPurpose): Promise<Sig
 
 export function createKeyReads(db: Database) {
   const listing = { columns: keyColumns, from: 'api_keys', order: 'key_id' }
-  const cache = new LRUCache<string, ApiKey>({ max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 })
+  const cache = new LRUCache<string, ApiKey>(keyCacheOptions)
 
   async function readKey(secret: string): Promise<ApiKey | null> {
     const sql = `SELECT ${keyColumns} FROM api_keys WHERE secret_hash = :hash`

@@ -22,6 +22,8 @@ import { createBudgetReads } from './budgets.ts'
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
 const cacheMs = 500
 const mostCached = 10_000
+/** Of keys, and of sessions. */
+export const keyCacheOptions = { max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 }
 
 /** A key as it crosses threads, which leaves a Buffer as its bytes. */
 type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
@@ -100,7 +102,7 @@ export function createKeyReads(db: Connection, nowMs: () => number) {
   const findById = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
   const budgets = createBudgetReads(db)
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
-  const cache = new LRUCache<string, ApiKey>({ max: mostCached, ttl: cacheMs, ttlResolution: cacheMs / 10 })
+  const cache = new LRUCache<string, ApiKey>(keyCacheOptions)
   return {
     /** A cache of keys by their text, which saves the hash for each call. An unknown key is not cached: a new key works at once. */
     findKey(secret: string): ApiKey | null {

@@ -3,6 +3,7 @@ import { createAccountChanges } from '../accounts/account-changes.ts'
 import { createAccountCommands } from '../accounts/accounts.ts'
 import { createAuditCommands } from '../accounts/audit.ts'
 import { createKeyCommands } from '../accounts/keys.ts'
+import { createSessionCommands } from '../accounts/sessions.ts'
 import { createForgetting, createRetentionCommands } from '../files/retention.ts'
 import { createUploadCommands } from '../files/uploads.ts'
 import { createCancelCommands } from '../jobs/cancellations.ts'
@@ -24,6 +25,7 @@ export function createCommands(writing: Writing) {
     ...createAccountCommands(writing),
     ...createAccountChanges(writing),
     ...createKeyCommands(writing),
+    ...createSessionCommands(writing),
     ...createRateCommands(writing),
     ...createSigningKeyCommands(writing),
     ...createStartCommands(writing),

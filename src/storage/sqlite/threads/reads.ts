@@ -3,6 +3,7 @@ import { createAccountReads } from '../accounts/accounts.ts'
 import { createAuditReads } from '../accounts/audit.ts'
 import { createKeyReads } from '../accounts/keys.ts'
 import { createLedgerReads } from '../accounts/ledger.ts'
+import { createSessionReads } from '../accounts/sessions.ts'
 import { createUsageReads } from '../accounts/usage.ts'
 import { createLedgerChecks } from '../accounts/verify.ts'
 import type { Connection } from '../connection.ts'
@@ -20,6 +21,7 @@ export function createReads(db: Connection, nowMs: () => number) {
   return {
     ...createAccountReads(db),
     ...createKeyReads(db, nowMs),
+    ...createSessionReads(db),
     ...createSigningKeyReads(db),
     ...createLedgerReads(db),
     ...createUsageReads(db),
