@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { MediagenError } from '../../core/errors.ts'
+import { addAdminConsole } from '../../gateway/console.ts'
 import type { Health } from '../../gateway/routes/health.ts'
 import { createHealthServer, listen, type ServerDeps } from '../../gateway/server.ts'
 import { createFindClient } from '../../guards/client-address.ts'
@@ -132,7 +133,11 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
     adminPort === null
       ? null
       : await openHttp(
-          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, config)),
+          createHealthServer(server, (app) => {
+            if (!rpc) return
+            addConnect(app, rpc.services, config)
+            addAdminConsole(app)
+          }),
           adminHost,
           adminPort,
           'admin HTTP',
