@@ -127,7 +127,8 @@ async function start(): Promise<void> {
   const { key, refusal } = await settleKey(checkOperator)
   if (key !== null) return openSession(key)
   if (refusal !== undefined) return showSignIn(refusal)
-  // Without a key the browser may be signed in by a cookie.
+  // Without a key the browser may be signed in by a cookie, where the server has a provider of identities.
+  if (document.documentElement.dataset['signIn'] === undefined) return showSignIn()
   try {
     await checkOperator(null)
     openSession(null)

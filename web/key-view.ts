@@ -103,7 +103,7 @@ export function keyForm(
     element(
       'p',
       { id: 'key-help', class: 'fine' },
-      'Otherwise forgotten when the last tab of this console is closed. ',
+      'Otherwise nothing is kept when the last tab of this console is closed. ',
       ...help,
     ),
   )

@@ -29,11 +29,11 @@ export function upstreamTable({ upstreamRuns }: Pick<InspectJobResponse, 'upstre
         kind: 'wide',
         cell: ({ upstreamId }) =>
           upstreamId === ''
-            ? element('span', { class: 'fine' }, 'unknown')
+            ? element('span', { class: 'soft' }, 'unknown')
             : element('code', { class: 'id' }, upstreamId),
       },
       { title: 'What it said', cell: ({ verdict }) => badge(verdicts[verdict] ?? { word: verdict, tone: 'still' }) },
-      { title: 'It bills', cell: ({ cost }) => cost ?? element('span', { class: 'fine' }, 'not said') },
+      { title: 'It bills', cell: ({ cost }) => cost ?? element('span', { class: 'soft' }, 'not said') },
       { title: 'Submitted', cell: ({ submittedAt }) => timeOf(submittedAt) },
       { title: 'Ended', cell: ({ endedAt }) => timeOf(endedAt) },
     ],

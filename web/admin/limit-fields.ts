@@ -16,7 +16,7 @@ const windows = [
 
 /** Limits in a few words; a note if there are none. */
 export function describeLimits(limits: Limits | undefined): Node[] {
-  if (!limits) return [element('span', { class: 'fine' }, 'none')]
+  if (!limits) return [element('span', { class: 'soft' }, 'none')]
   const { models, origins, extra } = limits
   const words = windows.flatMap(([name, per]) => {
     const credits = limits[name]
@@ -25,7 +25,7 @@ export function describeLimits(limits: Limits | undefined): Node[] {
   if (extra?.until) words.push(`${formatNumber(extra.credits)} more until ${formatTime(extra.until)}`)
   if (models.length > 0) words.push(`only ${models.join(', ')}`)
   if (origins.length > 0) words.push(`only from ${origins.join(', ')}`)
-  if (words.length === 0) return [element('span', { class: 'fine' }, 'none')]
+  if (words.length === 0) return [element('span', { class: 'soft' }, 'none')]
   return words.map((one) => element('span', { class: 'limit' }, one))
 }
 

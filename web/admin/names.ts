@@ -45,7 +45,7 @@ export class AccountNames {
 
   /** A link to the page of an account. */
   link(id: string): HTMLElement {
-    if (id === '') return element('span', { class: 'fine' }, '–')
+    if (id === '') return element('span', { class: 'soft' }, '–')
     return element('a', { href: toHash('accounts', id), title: id }, this.of(id))
   }
 

@@ -5,8 +5,8 @@ import { element } from '../element.ts'
 /** A column. */
 export interface Column<Row> {
   readonly title: string
-  /** `number` is at the right; `wide` takes the room that is left; `actions` are buttons, its title is only read out. */
-  readonly kind?: 'number' | 'wide' | 'actions'
+  /** `number` is at the right; `wide` takes the room that is left, `name` a little; `acts` are buttons, its title is only read out. */
+  readonly kind?: 'number' | 'wide' | 'name' | 'acts'
   cell(row: Row): Node | string | null | readonly (Node | string | null)[]
 }
 
@@ -39,7 +39,7 @@ export function createTable<Row>({ label, columns, keyOf, empty }: TableOptions<
     element(
       'th',
       { scope: 'col', class: kind ?? '' },
-      kind === 'actions' ? element('span', { class: 'visually-hidden' }, title) : title,
+      kind === 'acts' ? element('span', { class: 'visually-hidden' }, title) : title,
     ),
   )
   const table = element('table', {}, element('thead', {}, element('tr', {}, ...head)), body)

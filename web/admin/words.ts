@@ -21,9 +21,14 @@ export function formatTime(time: Timestamp): string {
   return timestampDate(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+/** "28 Nov 2026". */
+export function formatDay(time: Timestamp): string {
+  return timestampDate(time).toLocaleDateString('en-GB', { dateStyle: 'medium' })
+}
+
 /** A time, how long ago it was, and exactly when. */
 export function timeOf(time: Timestamp | undefined, none = '–'): HTMLElement {
-  if (!time) return element('span', { class: 'fine' }, none)
+  if (!time) return element('span', { class: 'soft' }, none)
   const iso = timestampDate(time).toISOString()
   return element(
     'time',

@@ -25,7 +25,7 @@ export function accountsPage(deps: PageDeps): HTMLElement {
       { title: 'State', cell: ({ status }) => badge(describeAccountStatus(status)) },
       { title: 'Available', kind: 'number', cell: ({ available }) => formatNumber(available) },
       { title: 'Held', kind: 'number', cell: ({ held }) => formatNumber(held) },
-      { title: 'Limits', cell: ({ limits }) => describeLimits(limits) },
+      { title: 'Limits', kind: 'name', cell: ({ limits }) => describeLimits(limits) },
       { title: 'Created', cell: ({ createdAt }) => timeOf(createdAt) },
     ],
     empty: () =>

@@ -46,12 +46,12 @@ export function auditPage(deps: PageDeps): HTMLElement {
     keyOf: ({ entryId }) => entryId,
     columns: [
       { title: 'When', cell: ({ createdAt }) => timeOf(createdAt) },
-      { title: 'Who', cell: ({ actor }) => describeActor(actor) },
+      { title: 'Who', kind: 'name', cell: ({ actor }) => describeActor(actor) },
       {
         title: 'What',
         cell: ({ act, subject }) => [element('strong', {}, act), linkSubject(subject)],
       },
-      { title: 'Account', cell: ({ accountId }) => names.link(accountId) },
+      { title: 'Account', kind: 'name', cell: ({ accountId }) => names.link(accountId) },
       { title: 'Before and after', kind: 'wide', cell: describeChanges },
     ],
     empty: () =>
@@ -143,6 +143,6 @@ function linkSubject(subject: string): Node {
 
 function describeChanges({ before, after }: AuditEntry): Node {
   const changes = findChanges(before, after)
-  if (changes.length === 0) return element('span', { class: 'fine' }, '–')
+  if (changes.length === 0) return element('span', { class: 'soft' }, '–')
   return element('ul', { class: 'changes' }, ...changes.map((change) => element('li', {}, describeChange(change))))
 }

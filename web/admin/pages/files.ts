@@ -30,7 +30,7 @@ export function filesPage(deps: PageDeps): HTMLElement {
         title: 'Account',
         kind: 'wide',
         cell: ({ accountId }) =>
-          accountId === '' ? element('span', { class: 'fine' }, 'none') : names.link(accountId),
+          accountId === '' ? element('span', { class: 'soft' }, 'none') : names.link(accountId),
       },
       { title: 'What', cell: ({ kind }) => kinds[kind] ?? kind },
       { title: 'Files', kind: 'number', cell: ({ files }) => formatNumber(files) },
@@ -74,7 +74,7 @@ export function filesPage(deps: PageDeps): HTMLElement {
           ['Reviews are open for', formatDuration(Number(reviewSeconds))],
           ['Uploads of an account', `at most ${formatBytes(Number(uploadBytesPerAccount))}`],
         ]),
-        element('p', { class: 'fine' }, 'Settings of the server say so; they change when it is restarted.'),
+        element('p', { class: 'fine note' }, 'Settings of the server say so; they change when it is restarted.'),
       )
     } catch (error) {
       if (!isAborted(error)) kept.replaceChildren(emptyNote('How long files are kept could not be read.'))
@@ -100,7 +100,7 @@ export function filesPage(deps: PageDeps): HTMLElement {
     section('Space', sum, table.element),
     section(
       'Keys of URLs and quotes',
-      element('p', { class: 'lead' }, 'URLs of files and quotes are signed. A new key signs from now on.'),
+      element('p', { class: 'section-actions' }, 'URLs of files and quotes are signed. A new key signs from now on.'),
       element(
         'p',
         { class: 'dialog-buttons' },

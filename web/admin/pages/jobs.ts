@@ -76,15 +76,21 @@ export function jobTable(
           element('code', { class: 'id' }, jobId),
         ],
       },
-      ...(withAccount ? [{ title: 'Account', cell: ({ accountId }: JobSummary) => names.link(accountId) }] : []),
-      { title: 'Key', cell: ({ keyName }) => keyName ?? element('span', { class: 'fine' }, '–') },
+      {
+        title: withAccount ? 'Account and key' : 'Key',
+        kind: 'name',
+        cell: ({ accountId, keyName }) => [
+          withAccount ? names.link(accountId) : null,
+          element('span', { class: withAccount ? 'fine' : '' }, keyName ?? 'key without a name'),
+        ],
+      },
       { title: 'State', cell: describeState },
       { title: 'Started', cell: ({ createdAt }) => timeOf(createdAt) },
       { title: 'Took', kind: 'number', cell: describeDuration },
       { title: 'Credits', kind: 'number', cell: describeCredits },
       {
         title: 'Actions',
-        kind: 'actions',
+        kind: 'acts',
         cell: (job) =>
           canCancel(job)
             ? button('Cancel', () => openCancel(deps, job, () => void table.refresh()), { look: 'quiet small' })

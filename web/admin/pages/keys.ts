@@ -8,7 +8,7 @@ import { openCreateKeys, openKeyLimits, openRevoke } from '../key-acts.ts'
 import { describeLimits } from '../limit-fields.ts'
 import { createLiveTable, type LiveTable } from '../live-table.ts'
 import { emptyNote } from '../table.ts'
-import { badge, formatTime, namePermissions, timeOf } from '../words.ts'
+import { badge, formatDay, namePermissions, timeOf } from '../words.ts'
 
 export function keysPage(deps: PageDeps): HTMLElement {
   const { names, route } = deps
@@ -46,20 +46,26 @@ export function keyTable(deps: PageDeps, account: () => string, withAccount: boo
     columns: [
       {
         title: 'Key',
-        kind: 'wide',
+        kind: 'name',
         cell: ({ name, prefix }) => [
           name ? element('strong', {}, name) : element('span', { class: 'fine' }, 'without a name'),
           element('code', { class: 'id' }, `${prefix}…`),
         ],
       },
-      ...(withAccount ? [{ title: 'Account', cell: ({ accountId }: Key) => names.link(accountId) }] : []),
-      { title: 'May', cell: ({ permissions }) => element('span', { class: 'small' }, namePermissions(permissions)) },
-      { title: 'Limits', cell: ({ limits }) => describeLimits(limits) },
+      ...(withAccount
+        ? [{ title: 'Account', kind: 'name' as const, cell: ({ accountId }: Key) => names.link(accountId) }]
+        : []),
+      {
+        title: 'May',
+        kind: 'wide',
+        cell: ({ permissions }) => element('span', { class: 'small' }, namePermissions(permissions)),
+      },
+      { title: 'Limits', kind: 'name', cell: ({ limits }) => describeLimits(limits) },
       { title: 'Last used', cell: ({ lastUsedAt }) => timeOf(lastUsedAt, 'never') },
       { title: 'State', cell: describeState },
       {
         title: 'Actions',
-        kind: 'actions',
+        kind: 'acts',
         cell: (key) =>
           key.revokedAt
             ? null
@@ -86,10 +92,10 @@ export function keyTable(deps: PageDeps, account: () => string, withAccount: boo
 }
 
 function describeState({ revokedAt, expiresAt, createdAt }: Key): Node[] {
-  const since = (words: string): Node => element('span', { class: 'fine' }, words)
-  if (revokedAt) return [badge({ word: 'revoked', tone: 'still' }), since(formatTime(revokedAt))]
+  const since = (words: string): Node => element('span', { class: 'fine nowrap' }, words)
+  if (revokedAt) return [badge({ word: 'revoked', tone: 'still' }), since(formatDay(revokedAt))]
   if (expiresAt && timestampMs(expiresAt) <= Date.now())
-    return [badge({ word: 'expired', tone: 'still' }), since(formatTime(expiresAt))]
-  const until = expiresAt ? `until ${formatTime(expiresAt)}` : createdAt ? `since ${formatTime(createdAt)}` : ''
+    return [badge({ word: 'expired', tone: 'still' }), since(formatDay(expiresAt))]
+  const until = expiresAt ? `until ${formatDay(expiresAt)}` : createdAt ? `since ${formatDay(createdAt)}` : ''
   return [badge({ word: 'active', tone: 'good' }), since(until)]
 }

@@ -125,7 +125,7 @@ function modelTable(isEmpty: () => boolean) {
             ? badge({ word: 'ready', tone: 'good' })
             : [badge({ word: 'not ready', tone: 'bad' }), element('span', { class: 'reason' }, unreadyReason)],
       },
-      { title: 'Does', cell: ({ category }) => category },
+      { title: 'Does', cell: ({ category }) => element('span', { class: 'nowrap' }, category) },
       {
         title: 'Runs on',
         cell: ({ kind, providers }) => (providers.length > 0 ? providers.join(', then ') : kind),
@@ -153,7 +153,7 @@ function providerTable() {
       {
         title: 'What to do',
         kind: 'wide',
-        cell: ({ reason }) => reason ?? element('span', { class: 'fine' }, 'nothing'),
+        cell: ({ reason }) => reason ?? element('span', { class: 'soft' }, 'nothing'),
       },
       {
         title: 'Models',

@@ -26,12 +26,11 @@ export function overviewPage(deps: PageDeps): HTMLElement {
   let seen = ''
 
   async function read(signal: AbortSignal): Promise<void> {
-    const [backlog, models, failed, usage, accounts] = await Promise.all([
+    const [backlog, models, failed, usage] = await Promise.all([
       admin.measureBacklog({}, { signal }),
       admin.listAllModels({ limit: 1 }, { signal }),
       admin.findDeliveries({ status: DeliveryStatus.FAILED, limit: 1 }, { signal }),
       admin.findUsage({ limit: 1 }, { signal }),
-      admin.listAccounts({ limit: 1 }, { signal }),
     ])
     if (signal.aborted) return
     queues.show(backlog.queues)
@@ -56,12 +55,6 @@ export function overviewPage(deps: PageDeps): HTMLElement {
         figure: formatNumber(usage.sum?.charged ?? 0n),
         note: `credits, for ${countOf(usage.sum?.jobs ?? 0n, 'job')}`,
         href: toHash('usage'),
-      },
-      {
-        title: 'Accounts',
-        figure: formatNumber(accounts.total),
-        note: accounts.total === 0 ? 'create the first one' : 'with their keys and credits',
-        href: toHash('accounts'),
       },
     ]
     figures.removeAttribute('aria-busy')

@@ -1,5 +1,6 @@
 // What was charged: by account, day, model, key or label, as a chart, a table and a file.
 import type { AccountUsage, FindUsageResponse } from '../../../gen/mediagen/v1/admin_pb.ts'
+import type { UsageSum } from '../../../gen/mediagen/v1/wallet_pb.ts'
 import { offerTable } from '../../csv.ts'
 import { button, element } from '../../element.ts'
 import { drawChart, nameDay } from '../chart.ts'
@@ -101,7 +102,7 @@ export function usagePage(deps: PageDeps): HTMLElement {
         { from: rows.from, to: rows.to, groups: [...new Set(groups)] },
       ),
     )
-    const table = usageTable(deps, dimension, charged)
+    const table = usageTable(deps, dimension, rows.sum ?? {})
     table.show(rows.rows)
     place.replaceChildren(
       table.element,
@@ -196,7 +197,8 @@ function toCells(row: AccountUsage, dimension: string): (string | undefined)[] {
   return dimension === 'day' ? [] : [nameGroup(row, dimension)]
 }
 
-function usageTable({ names }: PageDeps, dimension: string, sum: bigint) {
+function usageTable({ names }: PageDeps, dimension: string, { charged: sum = 0n, cost }: Partial<UsageSum>) {
+  const hasCost = cost !== undefined
   const isByAccount = dimension === 'account' || dimension === 'key'
   const hasLink = dimension === 'account'
   return createTable<AccountUsage>({
@@ -216,16 +218,26 @@ function usageTable({ names }: PageDeps, dimension: string, sum: bigint) {
               : nameGroup(row, dimension),
       },
       ...(isByAccount && !hasLink
-        ? [{ title: 'Account', cell: ({ accountId = '' }: AccountUsage) => names.link(accountId) }]
+        ? [
+            {
+              title: 'Account',
+              kind: 'name' as const,
+              cell: ({ accountId = '' }: AccountUsage) => names.link(accountId),
+            },
+          ]
         : []),
       { title: 'Jobs', kind: 'number', cell: ({ usage }) => formatNumber(usage?.jobs ?? 0n) },
       { title: 'Succeeded', kind: 'number', cell: ({ usage }) => formatNumber(usage?.succeeded ?? 0n) },
       { title: 'Credits', kind: 'number', cell: ({ usage }) => formatNumber(usage?.charged ?? 0n) },
-      {
-        title: 'Cost',
-        kind: 'number',
-        cell: ({ usage }) => (usage?.cost ? `${usage.cost.amount} ${usage.cost.currency}` : '–'),
-      },
+      ...(hasCost
+        ? [
+            {
+              title: 'Cost',
+              kind: 'number' as const,
+              cell: ({ usage }: AccountUsage) => (usage?.cost ? `${usage.cost.amount} ${usage.cost.currency}` : '–'),
+            },
+          ]
+        : []),
       { title: 'Share', cell: ({ usage }) => shareBar(usage?.charged ?? 0n, sum) },
     ],
     empty: () =>

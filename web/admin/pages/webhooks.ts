@@ -76,7 +76,7 @@ export function deliveryTable(deps: PageDeps, filter: () => DeliveryFilter): Liv
       { title: 'When', cell: ({ createdAt }) => timeOf(createdAt) },
       {
         title: 'Actions',
-        kind: 'actions',
+        kind: 'acts',
         cell: (delivery) =>
           button('Redeliver', () => openRedeliver(deps, delivery, () => void table.refresh()), {
             look: 'quiet small',
@@ -154,7 +154,7 @@ function endpointTable(deps: PageDeps, account: () => string): LiveTable {
           description ? element('span', { class: 'fine' }, description) : null,
         ],
       },
-      { title: 'Account', cell: ({ accountId }) => names.link(accountId) },
+      { title: 'Account', kind: 'name', cell: ({ accountId }) => names.link(accountId) },
       {
         title: 'State',
         cell: ({ disabledAt }) =>
