@@ -91,7 +91,7 @@ function openSession(key: string | null): void {
       const isCurrent = link.dataset['page'] === route.page
       if (isCurrent) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
-      if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+      if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'center' })
     }
     place.replaceChildren(
       route.page === 'nowhere' ? nowherePage() : pages[route.page]({ admin, names, route, signal: leaving.signal }),

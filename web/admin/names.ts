@@ -46,7 +46,7 @@ export class AccountNames {
   /** A link to the page of an account. */
   link(id: string): HTMLElement {
     if (id === '') return element('span', { class: 'soft' }, '–')
-    return element('a', { href: toHash('accounts', id), title: id }, this.of(id))
+    return element('a', { href: toHash('accounts', id), title: `${this.of(id)} (${id})` }, this.of(id))
   }
 
   #read(): Promise<void> {

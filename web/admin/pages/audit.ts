@@ -131,7 +131,7 @@ function nameActor(actor: AuditActor | undefined): string {
 function describeActor(actor: AuditActor | undefined): Node[] {
   const name = nameActor(actor)
   if (actor?.keyId) return [codeOf(name), element('span', { class: 'fine' }, 'an API key')]
-  const how = actor?.osUser ? 'on the command line' : 'by itself'
+  const how = actor?.osUser ? 'command line' : 'by itself'
   return [element('span', {}, name), element('span', { class: 'fine' }, how)]
 }
 
