@@ -77,7 +77,7 @@ export function jobTable(
         ],
       },
       {
-        title: withAccount ? 'Account and key' : 'Key',
+        title: withAccount ? 'Account' : 'Key',
         kind: 'name',
         cell: ({ accountId, keyName }) => [
           withAccount ? names.link(accountId) : null,
