@@ -14,6 +14,8 @@ export interface Act {
   readonly label: string
   /** Whether it cannot be undone. */
   readonly isFinal?: boolean
+  /** Whether what came of it is shown only this once: then only its button closes the dialog. */
+  readonly isShownOnce?: boolean
   /** Does it. What it returns is shown until the operator closes the dialog; nothing closes it at once. */
   run(): Promise<Node | undefined | void>
   /** Called after it was done, when the dialog is closed. */
@@ -21,7 +23,16 @@ export interface Act {
 }
 
 /** Opens the dialog of an act. The browser gives the focus back to where it was. */
-export function openAct({ title, intro, fields = [], label, isFinal = false, run, done }: Act): void {
+export function openAct({
+  title,
+  intro,
+  fields = [],
+  label,
+  isFinal = false,
+  isShownOnce = false,
+  run,
+  done,
+}: Act): void {
   const titleId = uniqueId('act')
   const trouble = element('div', {})
   const act = element(
@@ -31,12 +42,11 @@ export function openAct({ title, intro, fields = [], label, isFinal = false, run
   )
   const cancel = button('Cancel', () => dialog.close(), { look: 'quiet' })
   let isDone = false
-  let mustClose = false
 
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     if (act.disabled) return
-    act.disabled = true
+    act.disabled = cancel.disabled = true
     trouble.replaceChildren()
     try {
       const result = await run()
@@ -46,11 +56,10 @@ export function openAct({ title, intro, fields = [], label, isFinal = false, run
     } catch (error) {
       if (!(error instanceof WrongField)) trouble.replaceChildren(problemNotice(toFailure(error)))
     } finally {
-      act.disabled = false
+      act.disabled = cancel.disabled = false
     }
   }
   function showResult(result: Node): void {
-    mustClose = true
     const close = button('Done', () => dialog.close(), { look: 'primary' })
     form.replaceWith(element('div', { class: 'act-form' }, result, element('p', { class: 'dialog-buttons' }, close)))
     close.focus()
@@ -70,8 +79,10 @@ export function openAct({ title, intro, fields = [], label, isFinal = false, run
     {
       class: 'code-dialog act-dialog',
       'aria-labelledby': titleId,
-      // What is shown once is not closed by a slip of the hand.
-      oncancel: (event: Event) => mustClose && event.preventDefault(),
+      onkeydown: (event: KeyboardEvent) => {
+        // What comes of it would be missed.
+        if (event.key === 'Escape' && (act.disabled || (isDone && isShownOnce))) event.preventDefault()
+      },
       onclose: () => {
         dialog.remove()
         if (isDone) done?.()
@@ -81,7 +92,9 @@ export function openAct({ title, intro, fields = [], label, isFinal = false, run
   )
   document.body.append(dialog)
   // Leaving the page leaves its dialog.
-  addEventListener('hashchange', () => dialog.close(), { once: true })
+  addEventListener('hashchange', () => (act.disabled || (isDone && isShownOnce) ? undefined : dialog.close()), {
+    once: true,
+  })
   dialog.showModal()
   const first = form.querySelector<HTMLElement>('input, select, textarea')
   ;(first ?? (isFinal ? cancel : act)).focus()

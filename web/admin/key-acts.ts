@@ -43,6 +43,7 @@ export async function openCreateKeys(deps: PageDeps, accountId: string, done: ()
         : 'Whoever has a key acts for its account, within its permissions and limits. Limits are for each key by itself.',
     fields: [account, whose, ...limits.fields, expires, permissions],
     label: 'Create',
+    isShownOnce: true,
     async run() {
       const owner = account.read()
       const lines = whose
