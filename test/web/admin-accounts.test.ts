@@ -174,7 +174,7 @@ inBrowser('a key is limited and revoked by the keyboard alone', async () => {
       if (await page.evaluate(condition)) return
       await page.press('Tab')
     }
-    throw new Error(`never reached ${condition}: ${await page.evaluate(focused)}`)
+    throw new Error(`never reached ${condition}: ${await page.evaluate<string>(focused)}`)
   }
   const onButton = (words: string): string =>
     `document.activeElement?.innerText === '${words}' && document.activeElement.closest('tr')?.innerText.includes('keyboard')`

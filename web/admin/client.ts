@@ -4,6 +4,7 @@ import { createConnectTransport } from '@connectrpc/connect-web'
 import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
+import { explain, type Explanation } from '../refusal-words.ts'
 
 /** AdminService. Calls fail with ConnectError; `toFailure` makes of it what notices show. */
 export type Admin = Client<typeof AdminService>
@@ -55,6 +56,11 @@ export function isNoOperator(failure: unknown): failure is Refused {
   )
 }
 
+/** Whether a call failed because what it is about does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ConnectError && error.code === Code.NotFound
+}
+
 /** Whether a call failed because the page was left. */
 export function isAborted(error: unknown): boolean {
   return error instanceof ConnectError ? error.code === Code.Canceled : (error as Error | null)?.name === 'AbortError'
@@ -80,4 +86,25 @@ export function toFailure(error: unknown): unknown {
     },
     Number.isFinite(wait) ? wait : null,
   )
+}
+
+// Whoever runs the server reads these as anybody does; the others have words for users, who know less.
+const common: ReadonlySet<string> = new Set([
+  'authentication_required',
+  'invalid_api_key',
+  'missing_permission',
+  'rate_limited',
+])
+
+/** The words about a failure of a call. */
+export function explainToOperator(error: unknown): Explanation {
+  const failure = toFailure(error)
+  if (!(failure instanceof Refused) || common.has(failure.code)) return explain(failure)
+  const { status, detail } = failure.problem
+  const titles: Readonly<Record<number, string>> = {
+    403: 'This may not be done',
+    404: 'It is not there',
+    503: 'Not now',
+  }
+  return { title: titles[status] ?? 'The server refused this', detail }
 }

@@ -1,7 +1,7 @@
 // What every page of the operator's console gets, and how one is made.
 import { element } from '../element.ts'
 import { problemNotice } from '../problem-notice.ts'
-import { type Admin, toFailure } from './client.ts'
+import { type Admin, explainToOperator, toFailure } from './client.ts'
 import type { AccountNames } from './names.ts'
 import type { Route } from './route.ts'
 
@@ -41,22 +41,32 @@ export function section(title: string, ...content: readonly (Node | string | nul
 }
 
 /** A place that shows the last failure in words, and nothing when all is well. */
-export function failurePlace(retry?: () => void): {
+export interface FailurePlace {
   readonly element: HTMLElement
   show(error: unknown): void
-} {
+  /** Shows a failure to read what a part of the page waits for. */
+  showFor(part: HTMLElement): (error: unknown) => void
+}
+
+/** Creates the place. */
+export function failurePlace(retry?: () => void): FailurePlace {
   const place = element('div', { class: 'failure' })
   let shown = ''
+  function show(error: unknown): void {
+    const failure = toFailure(error)
+    // The same failure, again and again, is announced once.
+    const words = failure instanceof Error ? failure.message : ''
+    if (words === shown && place.childElementCount > 0) return
+    shown = words
+    if (error === null) place.replaceChildren()
+    else place.replaceChildren(problemNotice(failure, retry && { label: 'Try again', run: retry }, explainToOperator))
+  }
   return {
     element: place,
-    show(error) {
-      const failure = toFailure(error)
-      // The same failure, again and again, is announced once.
-      const words = failure instanceof Error ? failure.message : ''
-      if (words === shown && place.childElementCount > 0) return
-      shown = words
-      if (error === null) place.replaceChildren()
-      else place.replaceChildren(problemNotice(failure, retry && { label: 'Try again', run: retry }))
+    show,
+    showFor: (part) => (error) => {
+      part.removeAttribute('aria-busy')
+      show(error)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Dialogs in which an operator acts: a form with the act as its button, refusals in words within it, and what came of it.
 import { button, element, uniqueId } from '../element.ts'
 import { problemNotice } from '../problem-notice.ts'
-import { toFailure } from './client.ts'
+import { explainToOperator, toFailure } from './client.ts'
 import { type Field, WrongField } from './fields.ts'
 
 /** An act. */
@@ -54,7 +54,8 @@ export function openAct({
       if (result) showResult(result)
       else dialog.close()
     } catch (error) {
-      if (!(error instanceof WrongField)) trouble.replaceChildren(problemNotice(toFailure(error)))
+      if (!(error instanceof WrongField))
+        trouble.replaceChildren(problemNotice(toFailure(error), undefined, explainToOperator))
     } finally {
       act.disabled = cancel.disabled = false
     }

@@ -33,7 +33,11 @@ export function upstreamTable({ upstreamRuns }: Pick<InspectJobResponse, 'upstre
             : element('code', { class: 'id' }, upstreamId),
       },
       { title: 'What it said', cell: ({ verdict }) => badge(verdicts[verdict] ?? { word: verdict, tone: 'still' }) },
-      { title: 'It bills', cell: ({ cost }) => cost ?? element('span', { class: 'soft' }, 'not said') },
+      {
+        title: 'It bills',
+        cell: ({ cost }) =>
+          cost ? element('span', { class: 'nowrap' }, cost) : element('span', { class: 'soft' }, 'not said'),
+      },
       { title: 'Submitted', cell: ({ submittedAt }) => timeOf(submittedAt) },
       { title: 'Ended', cell: ({ endedAt }) => timeOf(endedAt) },
     ],

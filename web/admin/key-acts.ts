@@ -4,7 +4,7 @@ import { offerTable } from '../csv.ts'
 import { button, element } from '../element.ts'
 import { problemNotice } from '../problem-notice.ts'
 import { warnUnmatched } from './account-acts.ts'
-import { toFailure } from './client.ts'
+import { explainToOperator, toFailure } from './client.ts'
 import type { PageDeps } from './deps.ts'
 import { copyRow, openAct } from './dialog.ts'
 import { choiceField, momentField, permissionsField, textField } from './fields.ts'
@@ -109,7 +109,7 @@ function showSecrets(made: readonly CreateKeyResponse[], failure: unknown): HTML
     made.length > 1 ? element('p', {}, save) : null,
     warnUnmatched(made[0]?.unmatchedModels ?? []) ?? null,
     failure === null ? null : element('p', {}, 'The others were not made:'),
-    failure === null ? null : problemNotice(toFailure(failure)),
+    failure === null ? null : problemNotice(toFailure(failure), undefined, explainToOperator),
   )
 }
 

@@ -69,7 +69,7 @@ export function createLiveTable<Row>({ signal }: Pick<PageDeps, 'signal'>, optio
     newer.disabled = offset === 0
     older.disabled = last >= total
   }
-  const live = keepLive(read, failure.show, signal)
+  const live = keepLive(read, failure.showFor(table.element), signal)
   return {
     element: element(
       'div',

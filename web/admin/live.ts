@@ -1,5 +1,5 @@
 // What is kept up to date while the page is seen: read again after a pause, when the page is shown again, or on demand.
-import { isAborted } from './client.ts'
+import { isAborted, isMissing } from './client.ts'
 
 const usualPauseMs = 5000
 
@@ -33,6 +33,8 @@ export function keepLive(
       if (!signal.aborted) onFailure(null)
     } catch (error) {
       if (!signal.aborted && !isAborted(error)) onFailure(error)
+      // It will not come back.
+      if (isMissing(error)) return
     }
     // A later call goes on by itself.
     if (own === turn && !signal.aborted) timer = setTimeout(() => void again(), pauseMs)

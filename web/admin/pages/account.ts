@@ -39,7 +39,7 @@ export function accountPage(deps: PageDeps): HTMLElement {
     acts.replaceChildren(...toActs(account))
     state.replaceChildren(facts(account, usage?.sum))
   }
-  const live = keepLive(read, failure.show, signal)
+  const live = keepLive(read, failure.showFor(state), signal)
   const refresh = (): void => {
     void live.refresh()
     void keys.refresh()

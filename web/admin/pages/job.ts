@@ -49,9 +49,9 @@ export function jobPage(deps: PageDeps): HTMLElement {
           ]
         : []),
     )
-    content.replaceChildren(facts(deps, inspected), ...moreOf(inspected))
+    content.replaceChildren(...whyOf(inspected), facts(deps, inspected), ...moreOf(inspected))
   }
-  const live = keepLive(read, failure.show, signal)
+  const live = keepLive(read, failure.showFor(content), signal)
   const page = pageFrame(
     'Job',
     {
@@ -72,7 +72,7 @@ function facts({ names }: PageDeps, inspected: InspectJobResponse): HTMLElement 
   const labels = Object.entries(job.labels)
   const ran = job.startedAt && job.finishedAt ? (timestampMs(job.finishedAt) - timestampMs(job.startedAt)) / 1000 : null
   return factList([
-    ['State', element('span', {}, ...describeState(job))],
+    ['State', describeState(job)[0] ?? null],
     ['Account', names.link(job.accountId)],
     ['Key', element('span', {}, job.keyName ?? 'without a name', ' ', codeOf(rest.keyId))],
     ['Credits', sayCredits(job)],
@@ -91,6 +91,12 @@ function facts({ names }: PageDeps, inspected: InspectJobResponse): HTMLElement 
     ['Labels', labels.length === 0 ? null : labels.map(([name, value]) => `${name}: ${value}`).join(', ')],
     ['Deleted by its owner', job.deletedAt ? timeOf(job.deletedAt) : null],
   ])
+}
+
+/** Why the job did not succeed, in the words of whoever knows. */
+function whyOf({ job }: InspectJobResponse): HTMLElement[] {
+  if (!job?.error) return []
+  return [element('p', { class: 'review-why' }, job.error.message, element('code', { class: 'id' }, job.error.code))]
 }
 
 function moreOf(inspected: InspectJobResponse): HTMLElement[] {

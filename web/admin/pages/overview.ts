@@ -65,7 +65,7 @@ export function overviewPage(deps: PageDeps): HTMLElement {
     figures.replaceChildren(...shown.map(toFigure))
     if (focus) figures.querySelector<HTMLElement>(`[href="${focus}"]`)?.focus()
   }
-  const live = keepLive(read, failure.show, signal)
+  const live = keepLive(read, failure.showFor(figures), signal)
   return pageFrame(
     'Overview',
     { lead: 'What this server does now, and what needs you.' },

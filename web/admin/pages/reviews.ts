@@ -57,7 +57,7 @@ export function reviewsPage(deps: PageDeps): HTMLElement {
     )
       list.replaceChildren(...shown.values())
   }
-  const live = keepLive(read, failure.show, signal)
+  const live = keepLive(read, failure.showFor(list), signal)
 
   function toCard(inspected: InspectJobResponse): HTMLElement {
     const { job } = inspected

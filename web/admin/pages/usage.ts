@@ -69,10 +69,7 @@ export function usagePage(deps: PageDeps): HTMLElement {
     const [asked, dimension] = [ask(), by()]
     const [rows, days] = await Promise.all([
       admin.findUsage({ ...asked, groupBy: toGroups(dimension), limit: mostRows }, { signal }),
-      admin.findUsage(
-        { ...asked, groupBy: dimension === 'day' ? ['day'] : ['day', ...toGroups(dimension)], limit: mostDownloaded },
-        { signal },
-      ),
+      admin.findUsage({ ...asked, groupBy: toDailyGroups(dimension), limit: mostDownloaded }, { signal }),
     ])
     if (signal.aborted || dimension !== by()) return
     const now = JSON.stringify([asked, dimension, rows, days], (_name, value: unknown) =>
@@ -91,7 +88,10 @@ export function usagePage(deps: PageDeps): HTMLElement {
     )
     csv.disabled = rows.rows.length === 0
     chart.hidden = charged === 0n
-    const groups = dimension === 'day' ? ['credits'] : rows.rows.map((row) => nameGroup(row, dimension))
+    const groups =
+      dimension === 'day'
+        ? ['credits']
+        : rows.rows.filter(({ usage }) => usage?.charged).map((row) => nameGroup(row, dimension))
     chart.replaceChildren(
       drawChart(
         days.rows.map((row) => ({
@@ -120,38 +120,8 @@ export function usagePage(deps: PageDeps): HTMLElement {
   async function save(): Promise<void> {
     csv.disabled = true
     try {
-      const dimension = by()
-      const { rows } = await admin.findUsage(
-        { ...ask(), groupBy: dimension === 'day' ? ['day'] : ['day', ...toGroups(dimension)], limit: mostDownloaded },
-        { signal },
-      )
+      await saveUsage(admin, ask(), by(), signal)
       failure.show(null)
-      offerTable('usage', [
-        [
-          'day',
-          ...(dimension === 'key'
-            ? ['account_id', 'account', 'key_id', 'key']
-            : dimension === 'account'
-              ? ['account_id', 'account']
-              : dimension === 'day'
-                ? []
-                : [dimension]),
-          'jobs',
-          'succeeded',
-          'charged',
-          'cost',
-          'currency',
-        ],
-        ...rows.map((row) => [
-          row.usage?.day,
-          ...toCells(row, dimension),
-          row.usage?.jobs,
-          row.usage?.succeeded,
-          row.usage?.charged,
-          row.usage?.cost?.amount,
-          row.usage?.cost?.currency,
-        ]),
-      ])
     } catch (error) {
       failure.show(error)
     } finally {
@@ -159,7 +129,7 @@ export function usagePage(deps: PageDeps): HTMLElement {
     }
   }
   showDays()
-  const live = keepLive(read, failure.show, signal, pauseMs)
+  const live = keepLive(read, failure.showFor(place), signal, pauseMs)
   return pageFrame(
     'Usage',
     { lead: 'Who spent what. A job counts on the day of its start, when it has ended.', actions: [csv] },
@@ -169,6 +139,36 @@ export function usagePage(deps: PageDeps): HTMLElement {
     chart,
     place,
   )
+}
+
+/** Saves each day of each group. */
+async function saveUsage(
+  admin: PageDeps['admin'],
+  asked: { readonly accountId: string; readonly from: string; readonly to: string },
+  dimension: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rows } = await admin.findUsage(
+    { ...asked, groupBy: toDailyGroups(dimension), limit: mostDownloaded },
+    { signal },
+  )
+  const names: Readonly<Record<string, readonly string[]>> = {
+    account: ['account_id', 'account'],
+    key: ['account_id', 'account', 'key_id', 'key'],
+    day: [],
+  }
+  offerTable('usage', [
+    ['day', ...(names[dimension] ?? [dimension]), 'jobs', 'succeeded', 'charged', 'cost', 'currency'],
+    ...rows.map((row) => [
+      row.usage?.day,
+      ...toCells(row, dimension),
+      row.usage?.jobs,
+      row.usage?.succeeded,
+      row.usage?.charged,
+      row.usage?.cost?.amount,
+      row.usage?.cost?.currency,
+    ]),
+  ])
 }
 
 /** The dimensions, with the labels that recent jobs have. */
@@ -181,6 +181,10 @@ async function listDimensions({ admin, signal }: PageDeps): Promise<readonly (re
 /** A key says more with its account. */
 function toGroups(dimension: string): string[] {
   return dimension === 'key' ? ['account', 'key'] : [dimension]
+}
+
+function toDailyGroups(dimension: string): string[] {
+  return dimension === 'day' ? ['day'] : ['day', ...toGroups(dimension)]
 }
 
 function nameGroup({ accountId, accountName, usage }: AccountUsage, dimension: string): string {
