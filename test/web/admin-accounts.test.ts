@@ -161,7 +161,7 @@ inBrowser(
   },
 )
 
-inBrowser('a key is limited and revoked by the keyboard alone', async () => {
+inBrowser('P344 a key is limited and revoked by the keyboard alone', async () => {
   const { app } = admin
   const { accountId } = app.account
   const { key } = await app.admin.createKey({ accountId, permissions: [2], name: 'keyboard' })
