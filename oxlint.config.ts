@@ -105,7 +105,7 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/builtin': { imports: [engine] },
   'packages/client': { imports: [] },
   'packages/ai-sdk': { imports: [client] },
-  web: { imports: [client] },
+  web: { imports: [client, 'gen'] },
 }
 
 /**
@@ -116,7 +116,7 @@ function restrict(name: string, up: string, { imports, not = [] }: Part): NonNul
   const allowed = imports.map((one) => {
     if (one.startsWith('@')) return `!${one}/**`
     // They lie beside `src/`.
-    const out = up === './' ? '../' : `${up}../`
+    const out = up === './' ? '../' : name === 'web' ? up : `${up}../`
     if (one === 'package.json') return `!${out}package.json`
     if (one === 'gen') return `!${out}gen/**`
     return one.endsWith('.ts') ? `!${up}${one}` : `!${up}${one}/**`

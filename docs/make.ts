@@ -36,7 +36,7 @@ A setting is an environment variable that the server reads when it starts. An em
 const settingsTail = `
 ## An address for operators
 
-While the server listens on loopback, its public ports also serve \`/metrics\`, AdminService and gRPC reflection. On any other address (\`MEDIAGEN_HOST\`), only \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them, at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case: do so where a proxy on the same machine makes a loopback port public. [SECURITY.md](../SECURITY.md) has more advice for public servers.
+While the server listens on loopback, its public ports also serve \`/metrics\`, AdminService with its console (\`/admin\`), and gRPC reflection. On any other address (\`MEDIAGEN_HOST\`), only \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them, at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case: do so where a proxy on the same machine makes a loopback port public. [SECURITY.md](../SECURITY.md) has more advice for public servers.
 
 ## A gateway in front of a remote core
 

@@ -1,4 +1,4 @@
-// Where operators' doors are: AdminService, /metrics and reflection are on the public ports while only this machine reaches
+// Where operators' doors are: AdminService, its console (P340), /metrics and reflection are on the public ports while only this machine reaches
 // those, at an address of their own when the settings name one, and nowhere otherwise.
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
@@ -35,6 +35,7 @@ async function look(app: TestApp, httpUrl: string, grpcUrl: string) {
   using reflection = openReflection(new URL(grpcUrl).host)
   return {
     metrics: await statusOf('/metrics'),
+    console: await readConsole(httpUrl),
     health: [await statusOf('/healthz'), await statusOf('/readyz')],
     rest: await statusOf('/v1/wallet'),
     connect: await call(createClient(AdminService, connect).listAccounts({}, { headers })),
@@ -47,9 +48,26 @@ async function look(app: TestApp, httpUrl: string, grpcUrl: string) {
   }
 }
 
-const open = { metrics: 200, health: [200, 200], connect: 'ok', grpc: 'ok', others: 'ok', reflection: true }
+/** The statuses of the operator's console and of what it loads, as a browser without a key asks for them. */
+async function readConsole(url: string): Promise<number[]> {
+  const page = await fetch(`${url}/admin`)
+  const names = [...(await page.text()).matchAll(/(?:href|src)="(\/admin\/[^"]+)"/g)].map(([, name = '']) => name)
+  const files = await Promise.all(names.map((name) => fetch(url + name)))
+  return [page.status, ...files.map(({ status }) => status)]
+}
+
+const open = {
+  metrics: 200,
+  console: [200, 200, 200],
+  health: [200, 200],
+  connect: 'ok',
+  grpc: 'ok',
+  others: 'ok',
+  reflection: true,
+}
 const closed = {
   metrics: 404,
+  console: [404],
   health: [200, 200],
   rest: 200,
   connect: 'HTTP 404',
@@ -62,6 +80,18 @@ test('on loopback all of it is on the public ports', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
   expect(await look(app, app.app.httpUrl, app.app.grpcUrl ?? '')).toEqual({ ...open, rest: 200 })
   expect([app.app.adminUrl, app.app.adminGrpcUrl]).toEqual([null, null])
+})
+
+test('P340 the files of the console are not to be had where it is not served', async () => {
+  await using app = await startTestApp({ ...ownPorts, MEDIAGEN_ROLES: 'api' })
+  const { httpUrl, adminUrl } = app.app
+  const page = await (await fetch(`${adminUrl}/admin`)).text()
+  const [, script = ''] = /src="\/admin\/([^"]+)"/.exec(page) ?? []
+  const ask = async (url: string | null, path: string) => (await fetch(`${url}${path}/${script}`)).status
+  expect(await ask(adminUrl, '/admin')).toBe(200)
+  expect([await ask(httpUrl, '/admin'), await ask(httpUrl, '/console'), await ask(adminUrl, '/console')]).toEqual([
+    404, 404, 404,
+  ])
 })
 
 test('a server that other machines can reach does not serve it, and the log says how to switch it on', async () => {
@@ -120,6 +150,8 @@ test('a pure worker and a pure gateway have their metrics there, too', async () 
   for (const difference of [{ roles: new Set(['worker'] as const) }, { coreUrl: app.app.grpcUrl }]) {
     await using other = await startApp({ ...app.config, ...difference }, createParts())
     expect([await statusOf(other.httpUrl), await statusOf(other.adminUrl ?? '')]).toEqual([404, 200])
+    // They serve no AdminService.
+    expect(await Promise.all([other.httpUrl, other.adminUrl ?? ''].map(readConsole))).toEqual([[404], [404]])
     expect(other.adminGrpcUrl).toBeNull()
   }
 })

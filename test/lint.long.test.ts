@@ -68,7 +68,7 @@ test('every folder and file of src/ and every package has a row: none may import
       planted.push(
         plant(`packages/${name}/${inside}/planted.ts`, `${'../'.repeat(inside.split('/').length + 2)}src/config.ts`),
       )
-  planted.push(plant('web/planted.ts', '../src/config.ts'))
+  planted.push(plant('web/planted.ts', '../src/config.ts'), plant('web/admin/planted.ts', '../../src/config.ts'))
   const found = lint(restricted, planted)
   expect(Object.keys(found).toSorted()).toEqual(planted.map(({ file }) => file).toSorted())
   for (const [file, advice] of Object.entries(found)) expect(advice, file).toMatch(/ imports (only|nothing)/)

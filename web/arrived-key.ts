@@ -12,14 +12,17 @@ export interface FoundKey {
   readonly refusal?: unknown
 }
 
+/** Rejects if a key is not to be kept. */
+export type CheckKey = (key: string) => Promise<unknown>
+
 /** The key to begin with; asks whether the key of a link replaces another one. */
-export async function settleKey(): Promise<FoundKey> {
+export async function settleKey(check: CheckKey = tryKey): Promise<FoundKey> {
   const arrived = takeArrivedKey()
   const kept = readKey()
   if (arrived === null || arrived === kept) return { key: await findKey() }
-  if (kept !== null) return { key: (await askToReplace(kept, arrived)) ? arrived : kept }
+  if (kept !== null) return { key: (await askToReplace(kept, arrived, check)) ? arrived : kept }
   try {
-    await tryKey(arrived)
+    await check(arrived)
   } catch (refusal) {
     return { key: null, refusal }
   }
@@ -34,7 +37,7 @@ export async function tryKey(key: string): Promise<void> {
 }
 
 /** Whether the user wanted the other key, which works and is kept then. */
-function askToReplace(kept: string, arrived: string): Promise<boolean> {
+function askToReplace(kept: string, arrived: string, check: CheckKey): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const titleId = uniqueId('replace')
   const error = element('p', { class: 'field-error', role: 'alert' })
@@ -42,7 +45,7 @@ function askToReplace(kept: string, arrived: string): Promise<boolean> {
   async function useArrived(): Promise<void> {
     replace.disabled = true
     try {
-      await tryKey(arrived)
+      await check(arrived)
       keepKey(arrived, isRemembered())
       resolve(true)
       dialog.close()

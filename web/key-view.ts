@@ -1,5 +1,5 @@
 // Asks for the API key, and tests it before storing it.
-import { tryKey } from './arrived-key.ts'
+import { type CheckKey, tryKey } from './arrived-key.ts'
 import { element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 import { keepKey } from './session.ts'
@@ -20,8 +20,25 @@ export function keyView(onKey: (key: string) => void, refusal?: unknown): HTMLEl
   )
 }
 
+/** What a page with keys of another kind does differently. */
+interface KeyFormOptions {
+  readonly check?: CheckKey
+  /** What is remembered with the key. */
+  readonly remembered?: string
+  /** How to get a key. */
+  readonly help?: readonly (Node | string)[]
+}
+
 /** The field and its button; `onKey` is called with a valid key. */
-export function keyForm(onKey: (key: string) => void, refusal?: unknown): HTMLElement {
+export function keyForm(
+  onKey: (key: string) => void,
+  refusal?: unknown,
+  {
+    check = tryKey,
+    remembered = 'the key and my drafts',
+    help = [element('code', {}, 'npm start'), ' prints a key for a demo account.'],
+  }: KeyFormOptions = {},
+): HTMLElement {
   const field = element('input', {
     id: 'key-field',
     class: 'input mono',
@@ -56,7 +73,7 @@ export function keyForm(onKey: (key: string) => void, refusal?: unknown): HTMLEl
     }
     enter.disabled = true
     try {
-      await tryKey(key)
+      await check(key)
       keepKey(key, remember.checked)
       onKey(key)
     } catch (caught) {
@@ -83,14 +100,13 @@ export function keyForm(onKey: (key: string) => void, refusal?: unknown): HTMLEl
       'p',
       { class: 'remember' },
       remember,
-      element('label', { for: 'remember-key' }, 'Remember the key and my drafts on this device'),
+      element('label', { for: 'remember-key' }, `Remember ${remembered} on this device`),
     ),
     element(
       'p',
       { id: 'key-help', class: 'fine' },
-      'Otherwise both are forgotten when the last tab of this console is closed. ',
-      element('code', {}, 'npm start'),
-      ' prints a key for a demo account.',
+      'Otherwise nothing is kept when the last tab of this console is closed. ',
+      ...help,
     ),
   )
 }

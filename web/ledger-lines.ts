@@ -1,4 +1,5 @@
 // The ledger in plain lines: one for each generation, grant and adjustment, with what it did to the credits that one may spend.
+import { toTable } from './csv.ts'
 import type { EntryRecord } from './records.ts'
 
 /** A line; the entries of one generation are one line. */
@@ -46,7 +47,7 @@ export function formatSigned(credits: number): string {
   return credits > 0 ? `+${words}` : credits < 0 ? `−${words}` : words
 }
 
-/** The entries as CSV (RFC 4180), for spreadsheets and accounting. */
+/** The entries as CSV, for spreadsheets and accounting. */
 export function toCsv(entries: readonly EntryRecord[]): string {
   const head = ['time', 'kind', 'credits', 'available_after', 'held_after', 'job_id', 'note']
   const rows = entries.map((entry) => [
@@ -55,14 +56,8 @@ export function toCsv(entries: readonly EntryRecord[]): string {
     effectOf(entry),
     entry.available_after,
     entry.held_after,
-    entry.job_id ?? '',
-    // A spreadsheet would run it as a formula.
-    (entry.note ?? '').replace(/^(?=[=+\-@\t\r])/, "'"),
+    entry.job_id,
+    entry.note,
   ])
-  return [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('')
-}
-
-function quote(value: string | number): string {
-  const text = String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return toTable([head, ...rows])
 }

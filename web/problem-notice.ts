@@ -3,12 +3,13 @@ import { Refused } from '@mediagen/client/errors.ts'
 import { button, element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 
-/** A notice for the page; `retry` adds a button. */
+/** A notice for the page; `retry` adds a button, `say` has other words. */
 export function problemNotice(
   error: unknown,
   retry?: { readonly label: string; readonly run: () => void },
+  say = explain,
 ): HTMLElement {
-  const { title, detail } = explain(error)
+  const { title, detail } = say(error)
   const problem = error instanceof Refused ? error.problem : null
   const body = element('div', {}, element('strong', {}, title), element('p', {}, detail))
   if (problem) {

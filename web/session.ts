@@ -4,10 +4,12 @@ import type { MediaFacts } from './media-file.ts'
 import type { JobRecord, Json, JsonObject, ModelRecord } from './records.ts'
 import { takeKey } from './route.ts'
 
-const keyName = 'mediagen.key'
-const sinceName = 'mediagen.since'
-const signOutsName = 'mediagen.signed-out'
-const draftsName = 'mediagen.drafts'
+// Pages with keys of another kind have names of their own.
+const scope = (typeof document === 'undefined' ? null : document.documentElement.dataset['session']) ?? 'mediagen'
+const keyName = `${scope}.key`
+const sinceName = `${scope}.since`
+const signOutsName = `${scope}.signed-out`
+const draftsName = `${scope}.drafts`
 const mostDrafts = 20
 const mostSignOuts = 20
 // Longer texts are files and are not stored.
@@ -17,7 +19,7 @@ const answerMs = 150
 
 type Message = { readonly ask: true } | { readonly key: string } | { readonly signedOut: string | null }
 
-const tabs = new BroadcastChannel('mediagen')
+const tabs = new BroadcastChannel(scope)
 
 /** Where this browser keeps it: on the device if the user wants that, else in this tab. */
 function storage(): Storage {

@@ -1,4 +1,5 @@
-// The browser console at `/`, the API reference at `/docs`, and what it and the other pages load from `/console/`.
+// The browser console at `/`, the API reference at `/docs`, and what these and the other pages load from `/console/`; the
+// operator's console at `/admin`, which is served where AdminService is.
 import { join } from 'node:path'
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -7,8 +8,12 @@ import { createServedFile, type ServedFile } from './pages/served-file.ts'
 import { createSite, fileHeaders } from './pages/site.ts'
 import type { ServedAssets } from './routes/assets.ts'
 
+const web = join(import.meta.dirname, '../../web')
+
 /** The pages of every server. */
-export const site = createSite(join(import.meta.dirname, '../../web'), '/console/', ['main.ts', 'docs.ts'])
+export const site = createSite(web, '/console/', ['main.ts', 'docs.ts'])
+/** The page of operators, with files of its own: its port may serve no other page. */
+const adminSite = createSite(web, '/admin/', ['admin.ts'])
 
 const noScript =
   '<noscript><p class="empty">The console needs JavaScript. The REST interface does not: see <a href="/openapi.json">/openapi.json</a>.</p></noscript>'
@@ -54,6 +59,26 @@ export function addConsole(
     const { name } = request.params
     const pictures = name.startsWith('covers.') ? await findCovers() : null
     const file = pictures && nameCovers(pictures) === name ? pictures : await site.find(name)
+    if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')
+    return sendFile(request, reply, file)
+  })
+}
+
+/** Adds the operator's console. */
+export function addAdminConsole(app: FastifyInstance): void {
+  const find = onFirstUse(() =>
+    adminSite.page({
+      title: 'Administration · mediagen',
+      description: 'Console of the operator of a mediagen server: accounts, keys, usage, jobs, reviews.',
+      main: '<noscript><p class="empty">The console needs JavaScript. The command <code>mediagen</code> does the same.</p></noscript>',
+      script: 'admin.ts',
+      // The key of an operator is kept apart from that of a user.
+      data: { session: 'mediagen.admin' },
+    }),
+  )
+  app.get('/admin', async (request, reply) => sendFile(request, reply, await find()))
+  app.get<{ Params: { name: string } }>('/admin/:name', async (request, reply) => {
+    const file = await adminSite.find(request.params.name)
     if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')
     return sendFile(request, reply, file)
   })

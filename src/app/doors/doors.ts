@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { MediagenError } from '../../core/errors.ts'
 import type { Traces } from '../../core/traces.ts'
+import { addAdminConsole } from '../../gateway/console.ts'
 import type { Health } from '../../gateway/routes/health.ts'
 import { createHealthServer, listen, type ServerDeps } from '../../gateway/server.ts'
 import { addSignIn } from '../../gateway/sign-in/sign-in.ts'
@@ -142,6 +143,7 @@ export async function openDoors(config: Config, deps: DoorDeps): Promise<Doors> 
             const publicUrl = (asked = ''): string => config.adminUrl ?? `http://${asked}`
             addSignIn(app, { signIns: deps.signIns, publicUrl, backTo: '/admin' })
             addConnect(app, rpc.services, config)
+            addAdminConsole(app)
           }),
           adminHost,
           adminPort,

@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts'
 import type { SignIns } from '../../core/accounts/sign-in.ts'
 import type { SubmissionNotifications } from '../../core/jobs/submission-url.ts'
 import type { Keys } from '../../gateway/access.ts'
-import { addConsole } from '../../gateway/console.ts'
+import { addAdminConsole, addConsole } from '../../gateway/console.ts'
 import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
 import { createGateway, createHealthServer, type GatewayDeps, type ServerDeps } from '../../gateway/server.ts'
 import { createMcpRoute } from '../../mcp/route.ts'
@@ -105,6 +105,7 @@ export function createPublicServer(
     extend(app) {
       if (rpc) addConnect(app, toPublicServices(rpc.services, location), config)
       addConsole(app, config.maxUploadBytes, assets?.covers)
+      if (rpc && location === 'public') addAdminConsole(app)
       addSubmissionRoute(app, submissions)
     },
   })

@@ -2,15 +2,23 @@
 import { join, parse } from 'node:path'
 import { build, stop } from 'esbuild'
 
+// esbuild's process ends with a call, and would take another one with it.
+let last: Promise<unknown> = Promise.resolve()
+
 /**
- * A script for each entry, of the module and all that it imports. Wait for one call before you make another: esbuild's process ends
- * with the first.
+ * A script for each entry, of the module and all that it imports.
  * @param folder has the entries
  * @param entries names of modules, TypeScript or JavaScript
  * @returns the scripts by the names of their entries, without extension
  * @throws an error that names the module that cannot be bundled
  */
-export async function bundle(folder: string, entries: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export function bundle(folder: string, entries: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const scripts = last.then(() => bundleNow(folder, entries))
+  last = scripts.catch(() => {})
+  return scripts
+}
+
+async function bundleNow(folder: string, entries: readonly string[]): Promise<ReadonlyMap<string, string>> {
   try {
     const { outputFiles } = await build({
       entryPoints: entries.map((entry) => join(folder, entry)),

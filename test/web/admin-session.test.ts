@@ -1,0 +1,83 @@
+// Who gets into the operator's console: keys with the permission admin, which it keeps apart from those of users. P341.
+import { afterAll, beforeAll, expect } from 'vitest'
+import { type AdminApp, isWhole, startAdminApp } from './admin-page.ts'
+import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
+
+const browser = useBrowser()
+let admin: AdminApp
+
+beforeAll(async () => {
+  admin = await startAdminApp()
+})
+
+afterAll(() => admin[Symbol.asyncDispose]())
+
+const asksForKey = `document.querySelector('#key-field')`
+const stored = `JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`
+
+inBrowser("P341 a customer's key is refused in words, and nothing is shown", async () => {
+  const { app } = admin
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/admin#key=${app.account.key}&/accounts`)
+  expect(await page.until(textOf('#key-error'))).toBe(
+    'It lacks the permission “admin”. Use another key, or ask whoever runs this server.',
+  )
+  const shown = `document.querySelectorAll('.admin, .admin-nav, .admin-page, table').length`
+  expect(await page.evaluate(shown)).toBe(0)
+  expect(await page.evaluate(stored)).not.toContain(app.account.key)
+  // Nor when it is typed.
+  await fill(page, '#key-field', app.account.key)
+  await press(page, '.key-form button')
+  await page.until(`${textOf('#key-error')}.includes('admin')`)
+  expect(await page.evaluate(shown)).toBe(0)
+  for (const [key, words] of [
+    [`mgk_${'0'.repeat(43)}`, /unknown/],
+    ['mgk_…', /not an API key/],
+  ] as const) {
+    await fill(page, '#key-field', key)
+    await press(page, '.key-form button')
+    await page.until(`!document.querySelector('.key-form button').disabled`)
+    await expect.poll(() => page.evaluate(textOf('#key-error'))).toMatch(words)
+  }
+})
+
+inBrowser("an operator's key is kept for this page and not for the users' console, until it is revoked", async () => {
+  const { app } = admin
+  const { accountId } = app.account
+  const { key, secret } = await app.admin.createKey({ accountId, permissions: [6] })
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/admin`)
+  await fill(page, '#key-field', secret)
+  await press(page, '.key-form button')
+  await page.until(isWhole)
+  expect(await page.evaluate('location.href')).toBe(`${app.url}/admin`)
+  await page.reload()
+  await page.until(isWhole)
+  await using other = await browser.openPage()
+  await other.open(`${app.url}/admin#/jobs`)
+  await other.until(isWhole)
+  await using user = await browser.openPage()
+  await user.open(`${app.url}/`)
+  await user.until(asksForKey)
+
+  await app.admin.revokeKey({ keyId: key?.keyId ?? '' })
+  await page.until(asksForKey)
+  await other.until(asksForKey)
+  // The tab that noticed says why; it signs the other one out.
+  const said = await Promise.all([page, other].map((tab) => tab.evaluate<string>(textOf('#key-error'))))
+  expect(said.join('')).toMatch(/revoked/)
+  expect(await page.evaluate(`document.querySelectorAll('.admin').length`)).toBe(0)
+  expect(page.errors.filter((error) => !error.includes('401'))).toEqual([])
+})
+
+inBrowser('signing out leaves nothing behind, and an address that is no page leads back', async () => {
+  await using page = await browser.openPage()
+  await page.open(`${admin.app.url}/admin#key=${admin.key}&/nothing-here`)
+  expect(await page.until(textOf('h1'))).toBe('There is no such page.')
+  await page.evaluate(`document.querySelector('.admin-place a').click()`)
+  await page.until(`${textOf('h1')} === 'Overview'`)
+  await press(page, '[aria-label="Sign out"]')
+  await page.until(asksForKey)
+  expect(await page.evaluate(stored)).not.toContain(admin.key)
+  expect(page.errors).toEqual([])
+})
