@@ -1,5 +1,5 @@
 // Starts the operator's console at /admin: finds out who the operator is, then shows the page that the URL names.
-import { checkOperator, createAdmin, isNoOperator } from './admin/client.ts'
+import { checkOperator, createAdmin } from './admin/client.ts'
 import type { PageDeps } from './admin/deps.ts'
 import { AccountNames } from './admin/names.ts'
 import { accountPage } from './admin/pages/account.ts'
@@ -20,6 +20,7 @@ import { settleKey } from './arrived-key.ts'
 import { button, element } from './element.ts'
 import { takeKey } from './route.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
+import { endSession, readSignIn } from './sign-in.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const bar = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -52,6 +53,8 @@ const pages: { readonly [page in PageName]: (deps: PageDeps) => HTMLElement } = 
 
 let leaving = new AbortController()
 let session = new AbortController()
+/** Who is signed in without a key. */
+let person: string | null = null
 
 function showSignIn(refusal?: unknown): void {
   leaving.abort()
@@ -61,8 +64,12 @@ function showSignIn(refusal?: unknown): void {
   main.replaceChildren(signInPage(openSession, refusal))
 }
 
-/** @param key null for an operator whom the browser's cookies name */
-function openSession(key: string | null): void {
+/**
+ * @param key null for a person whom the browser's cookie names
+ * @param name of this person
+ */
+function openSession(key: string | null, name: string | null = null): void {
+  person = name
   session.abort()
   session = new AbortController()
   const { signal } = session
@@ -72,7 +79,11 @@ function openSession(key: string | null): void {
     showSignIn(refused)
   })
   const names = new AccountNames(admin)
-  account.replaceChildren(button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true }))
+  const who = name === null ? [] : [element('span', { class: 'person', title: name }, name)]
+  account.replaceChildren(
+    ...who,
+    button('Sign out', () => void signOut(), { icon: 'leave', look: 'bare square', wordless: true }),
+  )
   const links = pageNames.map((page) => element('a', { href: toHash(page), 'data-page': page }, titles[page]))
   const place = element('div', { class: 'admin-place' })
   main.replaceChildren(
@@ -117,7 +128,8 @@ function nowherePage(): HTMLElement {
   )
 }
 
-function signOut(): void {
+async function signOut(): Promise<void> {
+  if (person !== null) await endSession()
   forgetEverything()
   history.replaceState(null, '', '#/')
   showSignIn()
@@ -127,14 +139,19 @@ async function start(): Promise<void> {
   const { key, refusal } = await settleKey(checkOperator)
   if (key !== null) return openSession(key)
   if (refusal !== undefined) return showSignIn(refusal)
-  // Without a key the browser may be signed in by a cookie, where the server has a provider of identities.
-  if (document.documentElement.dataset['signIn'] === undefined) return showSignIn()
+  const { person: found } = await readSignIn()
+  if (found === null) return showSignIn()
   try {
     await checkOperator(null)
-    openSession(null)
+    openSession(null, found)
   } catch (error) {
-    showSignIn(isNoOperator(error) && error.problem.status === 401 ? undefined : error)
+    showSignIn(error)
   }
+}
+
+async function leaveWithOtherTabs(): Promise<void> {
+  if (account.childElementCount === 0 || (person !== null && (await readSignIn()).person !== null)) return
+  showSignIn()
 }
 
 const brand = document.querySelector<HTMLAnchorElement>('.brand')
@@ -153,7 +170,5 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
 addEventListener('hashchange', () => {
   if (takeKey(location.hash)) void start()
 })
-followOtherTabs(openSession, () => {
-  if (account.childElementCount > 0) showSignIn()
-})
+followOtherTabs(openSession, () => void leaveWithOtherTabs())
 void start()

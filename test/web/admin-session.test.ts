@@ -1,5 +1,7 @@
 // Who gets into the operator's console: keys with the permission admin, which it keeps apart from those of users. P341.
 import { afterAll, beforeAll, expect } from 'vitest'
+import { startProvider } from '../sign-in/provider.ts'
+import { startTestApp } from '../test-app.ts'
 import { type AdminApp, isWhole, startAdminApp } from './admin-page.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
@@ -80,4 +82,39 @@ inBrowser('signing out leaves nothing behind, and an address that is no page lea
   await page.until(asksForKey)
   expect(await page.evaluate(stored)).not.toContain(admin.key)
   expect(page.errors).toEqual([])
+})
+
+inBrowser('P341 a person who may administer signs in without a key; another one is refused in words', async () => {
+  await using base = await startTestApp()
+  const urls: string[] = []
+  await using provider = await startProvider(() => urls.map((url) => `${url}/sign-in/callback`))
+  const toPerson = (name: string) => ({
+    subject: name,
+    claims: { email: `${name}@example.com`, email_verified: true },
+  })
+  const { accountId } = base.account
+  await using app = await startTestApp({
+    ...provider.settings,
+    MEDIAGEN_OIDC_ACCESS: `email:ann@example.com=${accountId}:admin;domain:example.com=${accountId}:generate,models:read`,
+    MEDIAGEN_DATA_DIR: base.config.dataDir,
+  })
+  urls.push(app.url)
+  await using page = await browser.openPage()
+  for (const name of ['bob', 'ann']) {
+    provider.person = toPerson(name)
+    await page.open(`${app.url}/admin#/accounts`)
+    await page.until(`document.querySelector('.sign-in a')`)
+    await press(page, '.sign-in a')
+    if (name === 'bob') {
+      expect(await page.until(textOf('#key-error:not(:empty)'))).toMatch(/lacks the permission “admin”/)
+      expect(await page.evaluate(`document.querySelectorAll('.admin').length`)).toBe(0)
+    }
+  }
+  await page.until(`${textOf('.person')} === 'ann@example.com' && location.hash === '#/accounts' && ${isWhole}`)
+  await page.reload()
+  await page.until(isWhole)
+  await press(page, '[aria-label="Sign out"]')
+  await page.until(asksForKey)
+  await page.reload()
+  await page.until(asksForKey)
 })
