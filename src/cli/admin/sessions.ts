@@ -46,5 +46,5 @@ export function addSessionCommands(parent: Command): void {
 }
 
 function toPrinted(session: Session | undefined): Printed {
-  return toRecord(SessionSchema, session) as Printed
+  return toRecord(SessionSchema, session)
 }
