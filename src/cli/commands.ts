@@ -10,6 +10,7 @@ import { addMoveCommand } from './move.ts'
 import { addOperatorCommands } from './operator.ts'
 import { addProviderCommands } from './providers.ts'
 import { addServeCommand } from './serve.ts'
+import { addBackupCommands } from './upkeep/backup.ts'
 import { addCompletionCommand } from './user/completion.ts'
 import { addConformanceCommand } from './user/conformance/command.ts'
 import { addGenerateCommands } from './user/generate.ts'
@@ -29,6 +30,7 @@ export function addCommands(program: Command): void {
   addServeCommand(program)
   addMigrateCommand(program)
   addMoveCommand(program)
+  addBackupCommands(program)
   program.commandsGroup('Operate the server of this machine:')
   addOperatorCommands(program)
   addProviderCommands(program)
