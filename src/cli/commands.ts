@@ -11,6 +11,7 @@ import { addOperatorCommands } from './operator.ts'
 import { addProviderCommands } from './providers.ts'
 import { addServeCommand } from './serve.ts'
 import { addBackupCommands } from './upkeep/backup.ts'
+import { addStatusCommands } from './upkeep/status.ts'
 import { addCompletionCommand } from './user/completion.ts'
 import { addConformanceCommand } from './user/conformance/command.ts'
 import { addGenerateCommands } from './user/generate.ts'
@@ -32,6 +33,7 @@ export function addCommands(program: Command): void {
   addMoveCommand(program)
   addBackupCommands(program)
   program.commandsGroup('Operate the server of this machine:')
+  addStatusCommands(program)
   addOperatorCommands(program)
   addProviderCommands(program)
   addWebhookCommands(program)

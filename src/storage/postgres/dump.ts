@@ -44,25 +44,45 @@ export async function requireEmptyDatabase(url: string): Promise<void> {
     throw new StartupError(`The database ${describeUrl(url)} is not empty; create another one, and restore into that.`)
 }
 
-/** Finds why PostgreSQL's programs cannot be used for a database; null if they can. */
-export async function findProgramTrouble(program: 'pg_dump' | 'pg_restore', url: string): Promise<string | null> {
+/** Why PostgreSQL's programs cannot be used for a database. */
+export interface ProgramTrouble {
+  readonly needed: string
+  readonly found: string
+  /** The package of Debian that has it. */
+  readonly package: string
+  /** Where that puts it. */
+  readonly folder: string
+}
+
+/** Finds it; null if they can. */
+export async function findProgramTrouble(
+  program: 'pg_dump' | 'pg_restore',
+  url: string,
+): Promise<ProgramTrouble | null> {
   const [server] = await ask<{ major: number }>(
     url,
     "SELECT current_setting('server_version_num')::int / 10000 AS major",
   )
   const major = server?.major ?? 0
-  const found = await run(program, ['--version']).then(
+  const version = await run(program, ['--version']).then(
     ({ stdout }) => Number(/ (\d+)/.exec(stdout)?.[1] ?? 0),
     () => null,
   )
-  if (found === major) return null
-  const have = found === null ? 'none is' : `the one of version ${found} is`
-  return `${program} of PostgreSQL ${major} is needed, and ${have} in PATH: install postgresql-client-${major}, and begin PATH with the folder of its programs (/usr/lib/postgresql/${major}/bin in Debian).`
+  if (version === major) return null
+  return {
+    needed: `${program} of PostgreSQL ${major} is needed`,
+    found: `${version === null ? 'none is' : `the one of version ${version} is`} in PATH`,
+    package: `postgresql-client-${major}`,
+    folder: `/usr/lib/postgresql/${major}/bin`,
+  }
 }
 
 async function requireProgram(program: 'pg_dump' | 'pg_restore', url: string): Promise<void> {
   const trouble = await findProgramTrouble(program, url)
-  if (trouble !== null) throw new StartupError(trouble)
+  if (trouble === null) return
+  throw new StartupError(
+    `${trouble.needed}, and ${trouble.found}: install ${trouble.package}, and begin PATH with the folder of its programs (${trouble.folder} in Debian).`,
+  )
 }
 
 /** Other users see the arguments of a process, but not its environment. */

@@ -32,14 +32,26 @@ export async function copyDatabase(path: string, to: string): Promise<void> {
  * @throws StartupError when it cannot be opened
  */
 export function findDamage(path: string): readonly string[] {
-  requireFile(path)
-  const db = openFile(path)
   try {
-    const found = db.pragma('integrity_check(10)') as { integrity_check: string }[]
+    const found = askFile(path, 'integrity_check(10)') as { integrity_check: string }[]
     return found.map(({ integrity_check: line }) => line).filter((line) => line !== 'ok')
   } catch (error) {
     if (sqliteCode(error)?.startsWith('SQLITE_CORRUPT')) return [(error as Error).message]
     throw toStartupError(error, path)
+  }
+}
+
+/** The journal mode of a file: `wal`, as servers want it, or another. */
+export function readJournal(path: string): string {
+  const [found] = askFile(path, 'journal_mode') as { journal_mode: string }[]
+  return found?.journal_mode ?? ''
+}
+
+function askFile(path: string, pragma: string): unknown {
+  requireFile(path)
+  const db = openFile(path)
+  try {
+    return db.pragma(pragma)
   } finally {
     db.close()
   }
