@@ -122,7 +122,8 @@ function toWrong(findings: readonly Finding[]): string[] {
   if (findings.length === 0) return ['wrong     nothing that shows here; mediagen doctor looks closer']
   return findings.flatMap(({ problem, command }, index) => [
     cut(`${(index === 0 ? 'wrong' : '').padEnd(10)}${escapeHidden(problem)}`),
-    cut(`${' '.repeat(10)}→ ${command}`),
+    // Whole, to be copied.
+    `${' '.repeat(10)}→ ${command}`,
   ])
 }
 

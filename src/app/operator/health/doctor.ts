@@ -14,7 +14,7 @@ import { layOut } from '../../store/data-dir.ts'
 import { openExistingStore } from '../../store/store.ts'
 import { checkProviders, isBroken } from '../check-providers.ts'
 import { findFileFaults } from './file-faults.ts'
-import { checkRoom, type Finding, toDatabaseFinding } from './finding.ts'
+import { checkRoom, type Finding, findProviderCommand, toDatabaseFinding } from './finding.ts'
 
 const run = promisify(execFile)
 const oldestNode = 24
@@ -184,11 +184,6 @@ async function askProviders(config: Config): Promise<Finding[]> {
     .filter((report) => isBroken(report) || report.models.some((model) => model.waits_for !== null))
     .map(({ name, reason, models }) => {
       const problem = reason ?? models.find((model) => model.waits_for !== null)?.waits_for ?? 'does not answer'
-      const [key] = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(problem) ?? []
-      return {
-        check: 'providers',
-        problem: `${name}: ${problem}`,
-        command: key ? `export ${key}=…` : 'mediagen providers check',
-      }
+      return { check: 'providers', problem: `${name}: ${problem}`, command: findProviderCommand(problem) }
     })
 }

@@ -42,7 +42,7 @@ export async function findFileFaults(store: Store, config: Config, every: boolea
   async function checkAll() {
     const named = every ? 0 : (await listKeys()).size
     await using tables = await open()
-    return checkFiles(tables, blobs, { every: Math.max(1, Math.ceil(named / sampleFiles)), reads: every })
+    return await checkFiles(tables, blobs, { every: Math.max(1, Math.ceil(named / sampleFiles)), reads: every })
   }
   async function listKeys(): Promise<ReadonlySet<string>> {
     await using tables = await open()

@@ -50,3 +50,9 @@ function findCommand(message: string): string {
   if (message.includes('MEDIAGEN_DATABASE_URL')) return 'psql "$MEDIAGEN_DATABASE_URL" --command "SELECT 1"'
   return 'ls -l "$MEDIAGEN_DATA_DIR"'
 }
+
+/** The command for a model or a provider that waits for something. @param reason may name the variable of a missing key */
+export function findProviderCommand(reason: string): string {
+  const [variable] = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/.exec(reason) ?? []
+  return variable === undefined ? 'mediagen providers check' : `export ${variable}=…`
+}

@@ -12,7 +12,7 @@ import { layOut } from '../../store/data-dir.ts'
 import { describeDatabase, openExistingStore } from '../../store/store.ts'
 import { toLocation } from '../backup/whole.ts'
 import { openTables } from '../move.ts'
-import { checkRoom, type Finding, toDatabaseFinding } from './finding.ts'
+import { checkRoom, type Finding, findProviderCommand, toDatabaseFinding } from './finding.ts'
 
 const answerMs = 2000
 const dayMs = 86_400_000
@@ -50,7 +50,9 @@ export async function readStatus(config: Config, version: string): Promise<Statu
         died > 0 ? `no server runs; ${died} died and left ${died === 1 ? 'its' : 'their'} jobs` : 'no server runs',
       command: 'mediagen serve',
     })
-  const [addresses, unready] = await Promise.all([askAddresses(config, processes.length > 0), listUnready(config)])
+  // One after the other: reading a catalog leaves no time for answers.
+  const addresses = await askAddresses(config, processes.length > 0)
+  const unready = await listUnready(config)
   const { backlog, waits } = await readStore(config)
   return {
     version,
@@ -120,9 +122,15 @@ async function listUnready(config: Config): Promise<Finding[]> {
       }),
     )
     ended.abort()
-    return reasons.flatMap(({ id, reason }) =>
-      reason === null ? [] : [{ check: 'models', problem: `${id}: ${reason}`, command: 'mediagen providers check' }],
+    const byReason = Map.groupBy(
+      reasons.filter(({ reason }) => reason !== null),
+      ({ reason }) => String(reason),
     )
+    return Array.from(byReason, ([reason, models]) => ({
+      check: 'models',
+      problem: `${models.length === 1 ? models[0]?.id : `${models.length} models`}: ${reason}`,
+      command: findProviderCommand(reason),
+    }))
   } catch (error) {
     const [problem = ''] = (error as Error).message.split('\n')
     return [{ check: 'models', problem, command: 'mediagen models check' }]
