@@ -82,7 +82,8 @@ async function checkCatalog(config: Config): Promise<Finding[]> {
     return []
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
-    const [problem = ''] = error.message.split('\n')
+    // The first of its faults.
+    const problem = error.message.split('\n', 2).join(' ').replaceAll(/\s+/g, ' ')
     return [{ check: 'catalog', problem, command: 'mediagen models check' }]
   }
 }

@@ -24,7 +24,7 @@ export interface Status {
   readonly nowMs: number
   /** Processes that live in the data directory; their heartbeat is a lock that ends with them. */
   readonly processes: readonly { readonly name: string; readonly startedAtMs: number }[]
-  /** Whether a server works on the database from elsewhere; null if that is unknown. */
+  /** Whether a server on another machine works on the database; null if that is unknown. */
   readonly servedElsewhere: boolean | null
   /** What answers at the addresses of the settings. */
   readonly addresses: readonly { readonly url: string; readonly state: string }[]
@@ -36,12 +36,12 @@ export interface Status {
 
 /** Looks. Nothing is changed. */
 export async function readStatus(config: Config, version: string): Promise<Status> {
-  const { dataDir } = config
+  const { dataDir, databaseUrl } = config
   const workers = listWorkers(layOut(dataDir).locks)
   const processes = workers.flatMap(({ name, lives }) => (lives ? [{ name, startedAtMs: timeOfId(name) }] : []))
   const { freeBytes, findings: room } = checkRoom(dataDir)
   const findings: Finding[] = []
-  const servedElsewhere = processes.length > 0 ? null : await isServed(config)
+  const servedElsewhere = databaseUrl === null || processes.length > 0 ? null : await isServed(config)
   const died = workers.length - processes.length
   if (processes.length === 0 && !servedElsewhere)
     findings.push({
