@@ -1,4 +1,4 @@
-// P380, P382 What `backup` and `restore` refuse, what a backup has, and who may read it. test/cli/restore-drill.long.test.ts does it under load.
+// What `backup` and `restore` refuse, what a backup has, and who may read it. test/cli/restore-drill.long.test.ts does it under load.
 import {
   appendFileSync,
   cpSync,
@@ -40,6 +40,11 @@ function prepare(name: string) {
     line.run(['restore', folder, '--json', ...options], { MEDIAGEN_DATA_DIR: dataDir })
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
   return { folder, dataDir, restore, manifest }
+}
+
+/** The key of a picture below a folder. */
+function findPicture(assets: string): string {
+  return readdirSync(assets, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith('.png')) ?? ''
 }
 
 /** Nothing was restored, and this is why. */
@@ -145,9 +150,7 @@ test('what was cut short, is damaged or is no backup is refused before anything 
 
   const file = prepare('file')
   const assets = join(file.folder, 'assets')
-  const [picture = ''] = readdirSync(assets, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.png'),
-  )
+  const picture = findPicture(assets)
   const content = readFileSync(join(assets, picture))
   content[content.length - 1] = (content.at(-1) ?? 0) ^ 1
   writeFileSync(join(assets, picture), content)
@@ -173,9 +176,7 @@ test('a folder with something else in it is left alone, and so is one where anot
 test('what the installation has lost is named, and the rest is backed up', async () => {
   const { folder, dataDir, restore } = prepare('lost')
   await restore()
-  const [picture = ''] = readdirSync(join(dataDir, 'assets'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.png'),
-  )
+  const picture = findPicture(join(dataDir, 'assets'))
   rmSync(join(dataDir, 'assets', picture))
   rmSync(folder, { recursive: true })
   const { status, stdout } = await line.run(['backup', folder, '--json'], { MEDIAGEN_DATA_DIR: dataDir })

@@ -1,4 +1,4 @@
-// P383 `doctor` finds each of these planted faults and names the command that mends it, and `status` shows on one screen what runs,
+// `doctor` finds each of these planted faults and names the command that mends it, and `status` shows on one screen what runs,
 // waits and is wrong.
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -197,7 +197,7 @@ test.skipIf(unbuilt !== '')(`a disk that does not flush${unbuilt}`, async () => 
   breakDisk('doctor-')
   const { stdout } = await line.spawn(['doctor', '--json'], { ...env, ...breakable })
   mendDisk()
-  const [flush] = JSON.parse(stdout).filter(({ check }: { check: string }) => check === 'flush')
+  const flush = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'flush')
   expect(flush).toMatchObject({ problem: expect.stringContaining('EIO'), command: 'dmesg --level=err,warn' })
 })
 

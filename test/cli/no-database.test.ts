@@ -21,11 +21,13 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'jobs show': ['job_x'],
   'jobs resolve': ['job_x', '--release'],
   move: ['--to-database', '/dev/null/nowhere'],
+  backup: ['/dev/null/nowhere'],
   'models import': ['comfyui', workflow, '--provider', 'studio'],
   'webhooks redeliver': ['whd_x'],
 }
-const creating = new Set(['serve', 'demo', 'migrate'])
-const withoutDatabase = new Set(['models list', 'models check', 'models import', 'providers check'])
+// `doctor` says that there is none as its finding.
+const creating = new Set(['serve', 'demo', 'migrate', 'restore', 'doctor'])
+const withoutDatabase = new Set(['status', 'models list', 'models check', 'models import', 'providers check'])
 // They talk to a server, or to nobody.
 const ofUsers = new Set([
   'generate',

@@ -1,8 +1,9 @@
-// P380, P381 The restore drill: an installation under load is backed up, destroyed, restored and goes on, on both databases.
+// The restore drill: an installation under load is backed up, destroyed, restored and goes on, on both databases.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fillDisk, makeFolder, modelOf, mountDisk, whyNoMounts, writeCatalog } from '../faults/fixture.ts'
+import { bucketName, startS3 } from '../files/blobs/s3-server.ts'
 import {
   installedPrograms,
   type PostgresServer,
@@ -93,6 +94,8 @@ async function drill(line: CommandLine, database: Database): Promise<void> {
   expect(restored).toMatchObject({ ledger_root: backup.ledger_root, ledger_is_same: true, files: backup.files })
   expect(restored).toMatchObject({ problems: [], jobs_to_review: 0 })
 
+  expect(JSON.parse((await line.run(['doctor', '--files', '--json'], there)).stdout)).toEqual([])
+
   const next = await line.serve(there)
   const again = openClient(next.httpUrl, key)
   expect((await again.send(`/v1/jobs/${first.body.job_id}`)).body).toMatchObject({ status: 'succeeded' })
@@ -180,7 +183,7 @@ function openProgramLine(env: Readonly<Record<string, string>> = {}) {
 describe('SQLite', () => {
   tryBoth(async () => ({ ...openProgramLine(), database: { env: {}, fresh: async () => ({}) } }))
 
-  test('a backup that is killed is refused, and the next one is whole (P382)', async () => {
+  test('a backup that is killed is refused, and the next one is whole', async () => {
     await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0' })
     const server = await line.serve()
     const { key } = await createTestAccount(line)
@@ -213,7 +216,7 @@ describe('SQLite', () => {
   })
 
   test.skipIf(noMounts !== '')(
-    `a full disk leaves the earlier backup whole, and with room the same command goes on (P382)${noMounts}`,
+    `a full disk leaves the earlier backup whole, and with room the same command goes on${noMounts}`,
     async () => {
       await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0' })
       using target = makeFolder()
@@ -239,6 +242,44 @@ describe('SQLite', () => {
       await server.stop()
     },
   )
+})
+
+test('files in a bucket stay there, and a restore looks for each of them', async () => {
+  await using s3 = await startS3()
+  await using line = openCommandLine({
+    AWS_ENDPOINT_URL_S3: s3.endpoint,
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+    MEDIAGEN_FILES_URL: `s3://${bucketName}/backed-up`,
+  })
+  const server = await line.serve()
+  const { key } = await createTestAccount(line)
+  const { body } = await openClient(server.httpUrl, key).generate(model, { prompt: 'a' }, true)
+  const folder = join(line.folder, 'backup')
+  const { status, stderr, stdout } = await line.run(['backup', folder, '--json'])
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: `The files stay in s3://${bucketName}/backed-up, and are not in the backup: switch on versions there.\n`,
+  })
+  const there = { MEDIAGEN_DATA_DIR: join(line.folder, 'new') }
+  const { files } = JSON.parse(stdout)
+  expect(await restore(line, folder, there)).toMatchObject({ files, problems: [] })
+  expect((await line.run(['restore', folder], { ...there, MEDIAGEN_FILES_URL: '' })).stderr).toMatch(
+    /There is a database/,
+  )
+  await fetch(`${server.httpUrl}/v1/jobs/${body.job_id}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const other = { MEDIAGEN_DATA_DIR: join(line.folder, 'other') }
+  await expect
+    .poll(async () => (await line.run(['restore', folder, '--json'], other)).stderr)
+    .toMatch(/^mediagen: The file job_.* is not what it was in s3:/)
+  expect(existsSync(join(other.MEDIAGEN_DATA_DIR, 'mediagen.db'))).toBe(false)
+  expect((await line.run(['restore', folder], { ...other, MEDIAGEN_FILES_URL: '' })).stderr).toMatch(
+    /stayed in s3:.*set MEDIAGEN_FILES_URL/,
+  )
+  await server.stop()
 })
 
 describe.skipIf(installedPrograms === null)('PostgreSQL', () => {

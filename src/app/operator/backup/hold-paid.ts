@@ -26,13 +26,13 @@ export function isPaid({ engine }: Pick<Model, 'engine'>): boolean {
 /**
  * Sends to review what was queued or running and is not known to be submitted. A job that was submitted is waited for, as after
  * a crash.
- * @param paid ids of models
+ * @param free ids of models whose runs may be repeated; those of others may have cost money
  * @param readTables opens the database as it is now
  * @returns how many jobs
  */
 export async function holdPaid(
   store: Store,
-  paid: ReadonlySet<string>,
+  free: ReadonlySet<string>,
   readTables: () => Promise<TableSource>,
   config: Config,
 ): Promise<number> {
@@ -44,9 +44,9 @@ export async function holdPaid(
   }
   const back: ClaimedJob[] = []
   for (;;) {
-    const { running, waits } = await findOpen(await readTables(), paid)
+    const { running, waits } = await findOpen(await readTables(), free)
     for (const { jobId, token } of running) await hold(jobId, token)
-    for (const claimed of await claimAll(store, paid))
+    for (const claimed of await claimAll(store, free))
       if (claimed.afterLoss === 'continue') back.push(claimed)
       else await hold(claimed.job.jobId, claimed.token)
     if (!waits) break
@@ -58,9 +58,10 @@ export async function holdPaid(
   return held
 }
 
-async function claimAll(store: Store, paid: ReadonlySet<string>): Promise<readonly ClaimedJob[]> {
+async function claimAll(store: Store, free: ReadonlySet<string>): Promise<readonly ClaimedJob[]> {
   const all: ClaimedJob[] = []
-  const room = Object.fromEntries(Array.from(paid, (model) => [model, jobsAtOnce]))
+  const waiting = (await store.listWaitingModels()).filter((model) => !free.has(model))
+  const room = Object.fromEntries(waiting.map((model) => [model, jobsAtOnce]))
   for (;;) {
     const some = await store.claimJobs({ worker, room, limit: jobsAtOnce, leaseMs: 3_600_000 })
     all.push(...some)
@@ -69,14 +70,14 @@ async function claimAll(store: Store, paid: ReadonlySet<string>): Promise<readon
 }
 
 /** Runs of the backup that were not submitted, and whether jobs wait for a retry. */
-async function findOpen(source: TableSource, paid: ReadonlySet<string>) {
+async function findOpen(source: TableSource, free: ReadonlySet<string>) {
   await using tables = source
   const columns = ['job_id', 'model', 'status', 'after_loss', 'token', 'worker', 'available_at']
   const running: { jobId: string; token: number }[] = []
   let waits = false
   for await (const rows of tables.read('jobs', columns))
     for (const [jobId, model, status, afterLoss, token, by, availableAt] of rows) {
-      if (!paid.has(String(model)) || by === worker) continue
+      if (free.has(String(model)) || by === worker) continue
       if (status === 'running' && afterLoss !== 'continue') running.push({ jobId: String(jobId), token: Number(token) })
       if (status === 'queued' && availableAt !== null && afterLoss !== 'continue') waits = true
     }

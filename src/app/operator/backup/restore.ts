@@ -50,14 +50,25 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   return manifest
 }
 
+/** What was restored, and what came of its preparation. */
+export interface RestoredBackup<Prepared> {
+  readonly manifest: Manifest
+  readonly prepared: Prepared
+}
+
 /**
- * Restores: first the files, last the database. After a failure nothing is left of the database, and the same command may be repeated.
+ * Restores: first the files, last the database. After a failure the same command may be repeated: an SQLite file has its name only
+ * when it is prepared.
+ * @param prepare gets where the database is
  * @throws StartupError as `checkBackup`, and when a server works on the installation, or there is something in it
  */
-export async function restore(order: RestoreOrder): Promise<Manifest> {
+export async function restore<Prepared>(
+  order: RestoreOrder,
+  prepare: (to: StoreLocation) => Promise<Prepared>,
+): Promise<RestoredBackup<Prepared>> {
   const { folder, to, files } = order
-  const locks = layOut(to.dataDir).locks
-  if (isInhabited(locks)) throw new StartupError('A server works on this installation; stop all of its servers first.')
+  if (isInhabited(layOut(to.dataDir).locks))
+    throw new StartupError('A server works on this installation; stop all of its servers first.')
   const manifest = readManifest(folder)
   await requireSame(folder, manifest.files.list)
   await requireRoom(order, manifest)
@@ -67,8 +78,36 @@ export async function restore(order: RestoreOrder): Promise<Manifest> {
   for await (const { key, bytes } of readList(folder, manifest)) listed.set(key, bytes)
   if (manifest.files.stay_in === null) await restoreFiles(folder, files, listed)
   else await requireFiles(files, listed, manifest.files.stay_in)
-  await restoreAny(folder, manifest, to)
-  return manifest
+  const from = join(folder, manifest.database.name)
+  if (to.databaseUrl) {
+    const { restoreDatabase } = await import('../../../storage/postgres/dump.ts')
+    await restoreDatabase(to.databaseUrl, from)
+    return { manifest, prepared: await prepare(to) }
+  }
+  return { manifest, prepared: await restoreFile(from, to, prepare) }
+}
+
+async function restoreFile<Prepared>(
+  from: string,
+  to: StoreLocation,
+  prepare: (to: StoreLocation) => Promise<Prepared>,
+): Promise<Prepared> {
+  const dataDir = join(to.dataDir, 'restoring')
+  rmSync(dataDir, { recursive: true, force: true })
+  makeFolder(dataDir)
+  try {
+    const { database } = layOut(dataDir)
+    copyFileSync(from, database)
+    const prepared = await prepare({ ...to, dataDir })
+    // What was changed is in the file only when the last connection has closed.
+    if (existsSync(`${database}-wal`)) throw new Error('the database is still open')
+    flush(database)
+    renameSync(database, layOut(to.dataDir).database)
+    flush(to.dataDir)
+    return prepared
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 }
 
 /** @throws StartupError unless the target has nothing, or only files of this backup */
@@ -123,25 +162,6 @@ async function requireFiles(files: Blobs, listed: ReadonlyMap<string, number>, b
       throw new StartupError(
         `The file ${key} is not what it was in ${bucket}: bring its version of that time back, or restore the bucket. Nothing was restored.`,
       )
-}
-
-async function restoreAny(folder: string, { database }: Manifest, to: StoreLocation): Promise<void> {
-  const from = join(folder, database.name)
-  if (to.databaseUrl) {
-    const { restoreDatabase } = await import('../../../storage/postgres/dump.ts')
-    return restoreDatabase(to.databaseUrl, from)
-  }
-  const { database: path } = layOut(to.dataDir)
-  const part = `${path}.restoring`
-  try {
-    copyFileSync(from, part)
-    flush(part)
-    renameSync(part, path)
-    flush(to.dataDir)
-  } catch (error) {
-    rmSync(part, { force: true })
-    throw error
-  }
 }
 
 /** @throws StartupError when a file of the backup is missing or has changed */

@@ -3,7 +3,6 @@
 import type { Config } from '../../../config.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { formatBucket } from '../../../files/blobs/s3-address.ts'
-import type { TableSource } from '../../../storage/tables.ts'
 import { findBuiltin } from '../../builtin.ts'
 import { createBlobs } from '../../files.ts'
 import { openIdleEngines, readModels } from '../../models.ts'
@@ -16,6 +15,8 @@ import { restore } from './restore.ts'
 
 /** Backs up. @throws StartupError when it fails; see `backUp` */
 export async function backUpInstallation(folder: string, config: Config, version: string): Promise<BackedUp> {
+  // Refused before a folder is made.
+  await (await openTables(toLocation(config), false))[Symbol.asyncDispose]()
   return backUp({
     database: toLocation(config),
     files: createBlobs(config),
@@ -44,16 +45,18 @@ export interface Restored {
 
 /** Restores a backup. @throws StartupError when it cannot be; see `restore` */
 export async function restoreInstallation(folder: string, config: Config): Promise<Restored> {
-  const paid = await listPaid(config)
+  const free = await listFree(config)
   const files = createBlobs(config)
   const bucket = config.filesUrl && formatBucket(config.filesUrl)
-  const manifest = await restore({ folder, to: config, files, bucket })
-  const readTables = (): Promise<TableSource> => openTables(toLocation(config), false)
-  await using store = await openExistingStore(config)
-  // The chain of the ledger is compared before the jobs that are held change their records.
-  const { root, accounts, entries, jobs, problems } = await store.verifyLedger()
-  const held = await holdPaid(store, paid, readTables, config)
-  await using tables = await readTables()
+  const { manifest, prepared } = await restore({ folder, to: config, files, bucket }, async (to) => {
+    await using store = await openExistingStore(to)
+    // The root is compared before the jobs that are held change anything.
+    const ledger = await store.verifyLedger()
+    const location = toLocation({ databaseUrl: config.databaseUrl, dataDir: to.dataDir })
+    return { ...ledger, held: await holdPaid(store, free, () => openTables(location, false), config) }
+  })
+  const { root, accounts, entries, jobs, problems, held } = prepared
+  await using tables = await openTables(toLocation(config), false)
   const { checked, wrong } = await checkFiles(tables, files, { every: 1, reads: false })
   const all = [...problems, ...wrong.map(({ key, owner, problem }) => `file ${key} of ${owner}: ${problem}`)]
   const same = root === manifest.ledger_root
@@ -76,13 +79,11 @@ export function toLocation({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' 
   return databaseUrl === null ? { dataDir } : { url: databaseUrl }
 }
 
-/** Models of the catalog whose runs may cost money elsewhere. */
-async function listPaid(config: Config): Promise<ReadonlySet<string>> {
-  if (config.catalog.length === 0) return new Set()
-  await using idle = await openIdleEngines(await findBuiltin(), config)
-  return new Set(
-    readModels(config.catalog, idle.engines)
-      .filter(isPaid)
-      .map(({ id }) => id),
-  )
+/** Models of the catalog whose runs may be repeated; of others nothing is known. */
+async function listFree(config: Config): Promise<ReadonlySet<string>> {
+  const builtin = await findBuiltin()
+  await using idle = await openIdleEngines(builtin, config)
+  const shipped = builtin?.catalog ?? []
+  const models = readModels([...shipped, ...config.catalog], idle.engines, shipped)
+  return new Set(models.filter((model) => !isPaid(model)).map(({ id }) => id))
 }
