@@ -1,7 +1,7 @@
 // The restore drill: an installation under load is backed up, destroyed, restored and goes on, on both databases.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDisk, makeFolder, modelOf, mountDisk, whyNoMounts, writeCatalog } from '../faults/fixture.ts'
 import { bucketName, startS3 } from '../files/blobs/s3-server.ts'
 import {
@@ -160,7 +160,7 @@ function tryBoth(open: () => Promise<{ line: CommandLine; database: Database; pr
   })
 }
 
-const folders = Array.from({ length: 1 }, () => makeFolder())
+const folders: ReturnType<typeof makeFolder>[] = []
 afterAll(() => folders.forEach((folder) => folder[Symbol.dispose]()))
 
 function openProgramLine(env: Readonly<Record<string, string>> = {}) {
@@ -285,11 +285,12 @@ test('files in a bucket stay there, and a restore looks for each of them', async
 describe.skipIf(installedPrograms === null)('PostgreSQL', () => {
   const programs = installedPrograms ?? ''
   let server: PostgresServer
-  const started = startInstalledPostgres(programs).then((one) => (server = one))
-  afterAll(async () => (await started)[Symbol.asyncDispose]())
+  beforeAll(async () => {
+    server = await startInstalledPostgres(programs)
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
 
   tryBoth(async () => {
-    await started
     const url = await server.createDatabase()
     const env = { MEDIAGEN_DATABASE_URL: url }
     const opened = openProgramLine({ PATH: `${programs}:${process.env['PATH']}`, ...env })
