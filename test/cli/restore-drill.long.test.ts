@@ -271,12 +271,17 @@ test('files in a bucket stay there, and a restore looks for each of them', async
     method: 'DELETE',
     headers: { authorization: `Bearer ${key}` },
   })
-  const other = { MEDIAGEN_DATA_DIR: join(line.folder, 'other') }
+  let others = 0
+  const latest = () => ({ MEDIAGEN_DATA_DIR: join(line.folder, `other-${others}`) })
+  // Its file goes a moment later.
   await expect
-    .poll(async () => (await line.run(['restore', folder, '--json'], other)).stderr)
+    .poll(async () => {
+      others += 1
+      return (await line.run(['restore', folder, '--json'], latest())).stderr
+    })
     .toMatch(/^mediagen: The file job_.* is not what it was in s3:/)
-  expect(existsSync(join(other.MEDIAGEN_DATA_DIR, 'mediagen.db'))).toBe(false)
-  expect((await line.run(['restore', folder], { ...other, MEDIAGEN_FILES_URL: '' })).stderr).toMatch(
+  expect(existsSync(join(latest().MEDIAGEN_DATA_DIR, 'mediagen.db'))).toBe(false)
+  expect((await line.run(['restore', folder], { ...latest(), MEDIAGEN_FILES_URL: '' })).stderr).toMatch(
     /stayed in s3:.*set MEDIAGEN_FILES_URL/,
   )
   await server.stop()
