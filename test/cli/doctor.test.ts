@@ -118,19 +118,30 @@ const faults: Readonly<Record<string, () => Planted>> = {
   'a file that is missing': () => {
     const { env, assets } = copy()
     rmSync(join(assets, picture))
-    const command = `cp BACKUP/assets/${picture} ${join(assets, picture)}`
+    const command = `install -D -m 600 BACKUP/assets/${picture} ${join(assets, picture)}`
     return { env, check: 'files', problem: /^job_.*\.png of job_\w+: missing$/, command }
   },
   'a file that is cut short': () => {
     const { env, assets } = copy()
     truncateSync(join(assets, picture), 3)
-    return { env, check: 'files', problem: /\.png of job_\w+: has 3 bytes, not \d+$/, command: /^cp BACKUP/ }
+    return {
+      env,
+      check: 'files',
+      problem: /\.png of job_\w+: has 3 bytes, not \d+$/,
+      command: /^install -D -m 600 BACKUP/,
+    }
   },
   'a file with other content': () => {
     const { env, assets } = copy()
     const path = join(assets, picture)
     writeFileSync(path, Buffer.alloc(statSync(path).size))
-    return { env, options: ['--files'], check: 'files', problem: /: has other content$/, command: /^cp BACKUP/ }
+    return {
+      env,
+      options: ['--files'],
+      check: 'files',
+      problem: /: has other content$/,
+      command: /^install -D -m 600 BACKUP/,
+    }
   },
   'a clock that went back': () => {
     const { env, database } = copy()

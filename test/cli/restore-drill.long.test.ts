@@ -35,9 +35,9 @@ interface Database {
 function runLoad({ httpUrl }: Served, key: string) {
   const client = openClient(httpUrl, key)
   const succeeded: string[] = []
-  let stopped = false
+  const stopping = new AbortController()
   async function work(): Promise<void> {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       const { body } = await client.generate(model, { prompt: crypto.randomUUID() }, true)
       succeeded.push(body.job_id)
       if (succeeded.length % 3 === 0)
@@ -53,7 +53,7 @@ function runLoad({ httpUrl }: Served, key: string) {
       await expect.poll(() => succeeded.length, { timeout: 600_000 }).toBeGreaterThanOrEqual(jobs)
     },
     async stop(): Promise<void> {
-      stopped = true
+      stopping.abort()
       await ended
     },
   }

@@ -30,7 +30,7 @@ export function addStatusCommands(program: Command): void {
     )
     .option(
       '--files',
-      'look at every file and its content, in place of a sample of sizes, and for files without a record',
+      'look at every file and its content, instead of a sample of sizes, and for files without a record',
     )
     .option('--network', 'ask all providers, too; nothing is charged')
     .action(async ({ files = false, network = false, json }: DoctorFlags) => {

@@ -65,9 +65,9 @@ export async function backUp(order: BackupOrder): Promise<BackedUp> {
       const manifest = await takeOne(order, kept, (key) => gone.add(key))
       // The record says that a file is gone before it is removed. So one that went away meanwhile is not named by the next
       // copy of the database, unless the installation has lost it.
-      const news = [...gone].filter((key) => !lost.has(key))
-      for (const key of news) lost.add(key)
-      if (news.length > 0) continue
+      const fresh = [...gone].filter((key) => !lost.has(key))
+      for (const key of fresh) lost.add(key)
+      if (fresh.length > 0) continue
       writeManifest(folder, manifest)
       removeOlder(folder, manifest)
       await kept.prune(folder, manifest)

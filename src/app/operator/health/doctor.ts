@@ -25,7 +25,7 @@ const mostWalBytes = 1024 ** 3
 
 /** What is looked at beside the usual. */
 export interface DoctorOptions {
-  /** Every file, with its content, in place of a sample of sizes. */
+  /** Every file, with its content, instead of a sample of sizes. */
   readonly files: boolean
   /** Providers, which are asked over the network. */
   readonly network: boolean

@@ -30,7 +30,7 @@ export async function findFileFaults(store: Store, config: Config, every: boolea
     problem: `${key} of ${owner}: ${problem}`,
     command:
       config.filesUrl === null
-        ? `cp BACKUP/assets/${key} ${join(layOut(config.dataDir).assets, key)}`
+        ? `install -D -m 600 BACKUP/assets/${key} ${join(layOut(config.dataDir).assets, key)}`
         : `aws s3api list-object-versions --bucket ${config.filesUrl.bucket} --prefix ${config.filesUrl.prefix}${key}`,
   }))
   if (faults.length > mostShown) {
