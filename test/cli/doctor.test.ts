@@ -200,8 +200,8 @@ test.for(Object.entries(faults))('%s', async ([, plant]) => {
     command: typeof command === 'string' ? command : expect.stringMatching(command),
   })
   const { stdout } = await line.run(['doctor', ...(options ?? [])], env)
-  const [said = ''] = stdout.split('\n').filter((text) => !text.startsWith('disk: '))
-  const [what, mend] = said.split(' → ')
+  const said = stdout.split('\n').find((text) => !text.startsWith('disk: '))
+  const [what, mend] = (said ?? '').split(' → ')
   expect([what?.startsWith(`${check}: `), mend]).toEqual([true, first?.command])
 })
 
