@@ -277,18 +277,35 @@ export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typ
  * @throws StartupError that lists every setting that is wrong.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const { config, wrong } = parseSettings(env)
+  if (wrong.length > 0) throw new StartupError(`${wrong.map(({ problem }) => problem).join('; ')}.`)
+  return config
+}
+
+/** A setting that is wrong. */
+export interface WrongSetting {
+  readonly env: string
+  readonly problem: string
+}
+
+/** Reads the settings; those that are wrong have their defaults. */
+export function parseSettings(env: Readonly<Record<string, string | undefined>>): {
+  readonly config: Config
+  readonly wrong: readonly WrongSetting[]
+} {
   const config: Record<string, unknown> = {}
-  const problems: string[] = []
+  const wrong: WrongSetting[] = []
   for (const [name, setting] of Object.entries(settings)) {
     const written = env[setting.env] || setting.fallback
     try {
       config[name] = setting.parse(written)
     } catch (error) {
-      problems.push(`${setting.env} ${(error as Error).message}, but is "${withoutPassword(written)}"`)
+      const problem = `${setting.env} ${(error as Error).message}, but is "${withoutPassword(written)}"`
+      wrong.push({ env: setting.env, problem })
+      config[name] = setting.parse(setting.fallback)
     }
   }
-  if (problems.length > 0) throw new StartupError(`${problems.join('; ')}.`)
-  return Object.freeze(config) as Config
+  return { config: Object.freeze(config) as Config, wrong }
 }
 
 /** What was written, as it may be shown. */

@@ -5,6 +5,8 @@ import { addDemoCommand } from './demo.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addMoveCommand } from './move.ts'
 import { addServeCommand } from './serve.ts'
+import { addBackupCommands } from './upkeep/backup.ts'
+import { addStatusCommands } from './upkeep/status.ts'
 import { addCompletionCommand } from './user/completion.ts'
 import { addConformanceCommand } from './user/conformance/command.ts'
 import { addGenerateCommands } from './user/generate.ts'
@@ -23,7 +25,9 @@ export function addCommands(program: Command): void {
   addServeCommand(program)
   addMigrateCommand(program)
   addMoveCommand(program)
+  addBackupCommands(program)
   program.commandsGroup('Operate a server:')
+  addStatusCommands(program)
   addAdminCommands(program)
   program.commandsGroup('Other:')
   addCompletionCommand(program)

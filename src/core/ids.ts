@@ -68,3 +68,10 @@ function toBase32(): string {
   }
   return digits.toString('latin1')
 }
+
+/** When an id was made, in milliseconds since 1970. @param id one for which `isId` holds */
+export function timeOfId(id: string): number {
+  // The first ten digits carry 48 bits: the time.
+  const [, time = ''] = /_(.{10})/.exec(id) ?? []
+  return Array.from(time).reduce((sum, digit) => sum * 32 + alphabet.indexOf(digit), 0)
+}

@@ -126,13 +126,18 @@ export function createWorkerDirectory(folders: WorkerDirectoryFolders, name: str
 
 /** Whether a process lives in a data directory, by its locks. */
 export function isInhabited(locks: string): boolean {
-  if (!existsSync(locks)) return false
+  return listWorkers(locks).some(({ lives }) => lives)
+}
+
+/** The processes of a data directory: those that live, and those that died and were not followed by another yet. */
+export function listWorkers(locks: string): readonly { readonly name: string; readonly lives: boolean }[] {
+  if (!existsSync(locks)) return []
   return readdirSync(locks)
     .filter(isWorkerDirectory)
-    .map((entry) => join(locks, entry))
-    .some((path) => {
+    .map((name) => {
+      const path = join(locks, name)
       const seized = seizeLock(path)
       seized?.release()
-      return seized === null && existsSync(path)
+      return { name, lives: seized === null && existsSync(path) }
     })
 }

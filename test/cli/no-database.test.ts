@@ -27,11 +27,14 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'admin jobs show': ['job_x'],
   'admin jobs resolve': ['job_x', '--release'],
   move: ['--to-database', '/dev/null/nowhere'],
+  backup: ['/dev/null/nowhere'],
   'admin models import': ['comfyui', workflow, '--provider', 'studio'],
   'admin webhooks redeliver': ['whd_x'],
 }
-const creating = new Set(['serve', 'demo', 'migrate'])
+// `doctor` says that there is none as its finding.
+const creating = new Set(['serve', 'demo', 'migrate', 'restore', 'doctor'])
 const withoutDatabase = new Set([
+  'status',
   'admin models list',
   'admin models check',
   'admin models import',

@@ -1,10 +1,20 @@
 // The disk with the data fills while starts go on: what was acknowledged is there, what was refused never was, and with room again the same server goes on.
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startTestApp, type TestAnswer, type TestApp } from '../test-app.ts'
-import { expectWhole, makeFolder, modelOf, mountDisk, picture, price, whyNoMounts, writeCatalog } from './fixture.ts'
+import {
+  expectWhole,
+  fillDisk,
+  makeFolder,
+  modelOf,
+  mountDisk,
+  picture,
+  price,
+  whyNoMounts,
+  writeCatalog,
+} from './fixture.ts'
 
 const noMounts = whyNoMounts()
 const clients = 4
@@ -24,19 +34,6 @@ interface JobRecord {
   readonly job_id: string
   readonly status: string
   readonly billing: { readonly held: number; readonly charged: number; readonly released: number }
-}
-
-/** Takes all the room that is left. */
-function fillDisk(file: string): void {
-  const chunk = Buffer.alloc(4096)
-  const descriptor = openSync(file, 'w')
-  try {
-    for (;;) if (writeSync(descriptor, chunk) < chunk.length) break
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 function send(app: TestApp, key: string, body: object): Promise<TestAnswer> {

@@ -1,6 +1,16 @@
 // What the fault tests share: catalogs made of small shell programs, disks that can be filled, and what must hold after every fault.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -110,5 +120,18 @@ export function whyNoMounts(): string {
     return ''
   } catch (error) {
     return ` (SKIPPED: this user cannot mount: ${(error as Error).message.split('\n')[0]})`
+  }
+}
+
+/** Takes all the room that is left. */
+export function fillDisk(file: string): void {
+  const chunk = Buffer.alloc(4096)
+  const descriptor = openSync(file, 'w')
+  try {
+    for (;;) if (writeSync(descriptor, chunk) < chunk.length) break
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    closeSync(descriptor)
   }
 }

@@ -42,8 +42,11 @@ function whyNotBuilt(): string {
 export const breakDisk = (text: string, percent = 100): void => writeFileSync(control, `${text} ${percent}`)
 export const mendDisk = (): void => rmSync(control, { force: true })
 
+/** The environment of processes whose disk can be broken. */
+export const breakable = { LD_PRELOAD: library, MEDIAGEN_TEST_FAULT: control }
+
 export async function serve(line: CommandLine) {
-  return await line.serve({ LD_PRELOAD: library, MEDIAGEN_TEST_FAULT: control })
+  return await line.serve(breakable)
 }
 
 export async function open() {

@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -54,6 +55,17 @@ export interface PostgresServer extends AsyncDisposable {
   follow(): Promise<PostgresServer>
 }
 
+/** The folder of the programs of a PostgreSQL that this machine has, with pg_dump, which the one of npm lacks; null if there is none. */
+export const installedPrograms =
+  globSync('/usr/lib/postgresql/*/bin').find((folder) => existsSync(join(folder, 'pg_dump'))) ?? null
+
+/** Starts a server of that PostgreSQL. */
+export async function startInstalledPostgres(programs: string): Promise<PostgresServer> {
+  const folder = makeFolder()
+  await initialise(programs, folder)
+  return serve(programs, folder, [...settings, ...notDurable])
+}
+
 /** Runs SQL on a database, past the store. */
 export async function runSql(database: string, sql: string): Promise<readonly Record<string, any>[]> {
   const client = new Client(database)
@@ -85,14 +97,7 @@ async function prepare(): Promise<void> {
   const folder = makeFolder()
   await copy([join(binaries, 'native')], folder)
   await run(process.execPath, [join(binaries, 'scripts/hydrate-symlinks.js')], { cwd: folder })
-  const data = join(folder, 'data')
-  mkdirSync(data)
-  own(data)
-  await run(
-    join(folder, 'native/bin/initdb'),
-    ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
-    { ...nobody, cwd: folder },
-  )
+  const data = await initialise(join(folder, 'native/bin'), folder)
   mkdirSync(dirname(prepared), { recursive: true })
   const made = mkdtempSync(`${prepared}-`)
   await copy([join(folder, 'native'), data], made)
@@ -103,6 +108,19 @@ async function prepare(): Promise<void> {
     // Another process was first.
     rmSync(made, { recursive: true })
   }
+}
+
+/** Makes an empty cluster. */
+async function initialise(programs: string, folder: string): Promise<string> {
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  own(data)
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+    { ...nobody, cwd: folder },
+  )
+  return data
 }
 
 /** Copies folders with their owners and links. */

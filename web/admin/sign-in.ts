@@ -10,7 +10,7 @@ export function signInPage(onKey: (key: string) => void, refusal?: unknown): HTM
     remembered: 'the key',
     help: [
       'To make one, on the machine of the server: ',
-      element('code', {}, 'mediagen keys create --account ID --permissions admin'),
+      element('code', {}, 'mediagen admin keys create --account ID --permissions admin'),
     ],
   })
   return element(

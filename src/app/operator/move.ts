@@ -47,10 +47,11 @@ export async function moveInstallation({ database, files, nowMs }: MoveOrder): P
   return { rows: to && (await transfer(from, to)), files: copied }
 }
 
-async function openTables(location: DatabaseLocation): Promise<TableSource> {
+/** Opens a database for reading. @param locks whether other processes cannot write to it meanwhile */
+export async function openTables(location: DatabaseLocation, locks = true): Promise<TableSource> {
   return 'url' in location
-    ? (await loadPostgres()).openPostgresTables(location.url)
-    : openSqliteTables(layOut(location.dataDir).database)
+    ? (await loadPostgres()).openPostgresTables(location.url, locks)
+    : openSqliteTables(layOut(location.dataDir).database, locks)
 }
 
 async function createTables(location: DatabaseLocation, nowMs: number): Promise<TableTarget> {

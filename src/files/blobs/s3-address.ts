@@ -29,3 +29,8 @@ export function toBucketUrl({ bucket }: BucketAddress, endpoint: string | null, 
   const host = `s3.${region}.amazonaws.com`
   return bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}`
 }
+
+/** A bucket as the setting writes it. */
+export function formatBucket({ bucket, prefix }: BucketAddress): string {
+  return `s3://${bucket}/${prefix}`.replace(/\/$/, '')
+}

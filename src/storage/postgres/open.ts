@@ -132,7 +132,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
     listSessions: (accountId, page) => list(accountId, () => reads.listSessions(accountId, page)),
-    findKey: reads.findKey,
     takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
     async signingKeys(purpose) {
       const keys = await reads.readSigningKeys(purpose)
@@ -253,6 +252,7 @@ function createKeyStore(
     },
     readBudgets: reads.readBudgets,
     getKey: reads.getKey,
+    findKey: reads.findKey,
     async changeAccountLimits(...args) {
       const account = await operate((tx) => changeAccountLimits(tx, ...args))
       clear()

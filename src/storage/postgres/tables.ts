@@ -7,15 +7,22 @@ import { prepareDatabase } from './migrate.ts'
 
 const tables = Object.keys(movedTables) as readonly MovedTable[]
 
+/** A database that is read, and what pg_dump needs to read the same. */
+export interface PostgresTables extends TableSource {
+  /** The name of what this connection sees, until it is disposed of. */
+  exportSnapshot(): Promise<string>
+}
+
 /**
- * Opens a database for reading. Other processes cannot write to it until it is disposed of.
+ * Opens a database for reading, as it is now.
+ * @param locks whether other processes cannot write to it until it is disposed of
  * @throws StartupError when it cannot be used, or its schema is not that of this program
  */
-export async function openPostgresTables(url: string): Promise<TableSource> {
+export async function openPostgresTables(url: string, locks = true): Promise<PostgresTables> {
   await prepareDatabase(url, false, undefined, true)
   const client = await connect(url)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)
+  if (locks) await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)
   return {
     ...createReads(client),
     async isServed(nowMs) {
@@ -25,6 +32,10 @@ export async function openPostgresTables(url: string): Promise<TableSource> {
         [nowMs],
       )
       return rows.length > 0
+    },
+    async exportSnapshot() {
+      const { rows } = await client.query<{ name: string }>('SELECT pg_export_snapshot() AS name')
+      return rows[0]?.name ?? ''
     },
     [Symbol.asyncDispose]: () => client.end(),
   }

@@ -6,16 +6,17 @@ import { type Connection, openFile, requireFile, setPragmas, toStartupError } fr
 import { migrate, requireSchema } from './migrate.ts'
 
 /**
- * Opens a file for reading. Other processes cannot write to it until it is disposed of.
+ * Opens a file for reading, as it is now.
+ * @param locks whether other processes cannot write to it until it is disposed of
  * @throws StartupError when no database is there, or its schema is not that of this program
  */
-export function openSqliteTables(path: string): TableSource {
+export function openSqliteTables(path: string, locks = true): TableSource {
   requireFile(path)
   const db = openFile(path)
   try {
     setPragmas(db)
     requireSchema(db, path, true)
-    db.exec('BEGIN IMMEDIATE')
+    db.exec(locks ? 'BEGIN IMMEDIATE' : 'BEGIN')
   } catch (error) {
     db.close()
     throw toStartupError(error, path)

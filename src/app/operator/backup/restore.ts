@@ -1,0 +1,175 @@
+// Restores a backup into an installation that has nothing yet. What is in the backup is checked before anything is written.
+import { copyFileSync, createReadStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartupError } from '../../../core/errors.ts'
+import type { Blobs } from '../../../files/blobs/blobs.ts'
+import { isInhabited } from '../../../runner/worker-directory.ts'
+import { layOut, makeFolder } from '../../store/data-dir.ts'
+import { type StoreLocation } from '../../store/store.ts'
+import {
+  type BackupFile,
+  flush,
+  layOutBackup,
+  type Manifest,
+  measureFile,
+  readList,
+  readManifest,
+  readMigration,
+} from './folder.ts'
+
+const copiesAtOnce = 16
+
+/** What is restored, and where to. */
+export interface RestoreOrder {
+  readonly folder: string
+  readonly to: StoreLocation
+  readonly files: Blobs
+  /** The bucket that the settings name; null for the disk. */
+  readonly bucket: string | null
+}
+
+/**
+ * Reads a whole backup.
+ * @throws StartupError when there is none, it was cut short, something in it is damaged, or it has another schema
+ */
+export async function checkBackup(folder: string): Promise<Manifest> {
+  const manifest = readManifest(folder)
+  const { database, files, migration, mediagen } = manifest
+  const here = readMigration(database.kind)
+  if (migration !== here)
+    throw new StartupError(
+      `The backup has the schema ${migration} of mediagen ${mediagen}, and this version has ${here}: restore with that version, then upgrade.`,
+    )
+  await requireSame(folder, database)
+  await requireSame(folder, files.list)
+  if (files.stay_in === null) {
+    const { assets } = layOutBackup(folder)
+    for await (const { key, bytes, sha256 } of readList(folder, manifest))
+      await requireSame(assets, { name: key, bytes, sha256: sha256 ?? '' })
+  }
+  return manifest
+}
+
+/** What was restored, and what came of its preparation. */
+export interface RestoredBackup<Prepared> {
+  readonly manifest: Manifest
+  readonly prepared: Prepared
+}
+
+/**
+ * Restores: first the files, last the database. After a failure the same command may be repeated: an SQLite file has its name only
+ * when it is prepared.
+ * @param prepare gets where the database is
+ * @throws StartupError as `checkBackup`, and when a server works on the installation, or there is something in it
+ */
+export async function restore<Prepared>(
+  order: RestoreOrder,
+  prepare: (to: StoreLocation) => Promise<Prepared>,
+): Promise<RestoredBackup<Prepared>> {
+  const { folder, to, files } = order
+  if (isInhabited(layOut(to.dataDir).locks))
+    throw new StartupError('A server works on this installation; stop all of its servers first.')
+  const manifest = readManifest(folder)
+  await requireSame(folder, manifest.files.list)
+  await requireRoom(order, manifest)
+  await checkBackup(folder)
+  makeFolder(to.dataDir)
+  const listed = new Map<string, number>()
+  for await (const { key, bytes } of readList(folder, manifest)) listed.set(key, bytes)
+  if (manifest.files.stay_in === null) await restoreFiles(folder, files, listed)
+  else await requireFiles(files, listed, manifest.files.stay_in)
+  const from = join(folder, manifest.database.name)
+  if (to.databaseUrl) {
+    const { restoreDatabase } = await import('../../../storage/postgres/dump.ts')
+    await restoreDatabase(to.databaseUrl, from)
+    return { manifest, prepared: await prepare(to) }
+  }
+  return { manifest, prepared: await restoreFile(from, to, prepare) }
+}
+
+async function restoreFile<Prepared>(
+  from: string,
+  to: StoreLocation,
+  prepare: (to: StoreLocation) => Promise<Prepared>,
+): Promise<Prepared> {
+  const dataDir = join(to.dataDir, 'restoring')
+  rmSync(dataDir, { recursive: true, force: true })
+  makeFolder(dataDir)
+  try {
+    const { database } = layOut(dataDir)
+    copyFileSync(from, database)
+    const prepared = await prepare({ ...to, dataDir })
+    // What was changed is in the file only when the last connection has closed.
+    if (existsSync(`${database}-wal`)) throw new Error('the database is still open')
+    flush(database)
+    renameSync(database, layOut(to.dataDir).database)
+    flush(to.dataDir)
+    return prepared
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** @throws StartupError unless the target has nothing, or only files of this backup */
+async function requireRoom({ folder, to, files, bucket }: RestoreOrder, manifest: Manifest): Promise<void> {
+  const { kind } = manifest.database
+  const wanted = to.databaseUrl ? 'postgres' : 'sqlite'
+  if (kind !== wanted)
+    throw new StartupError(
+      kind === 'sqlite'
+        ? 'The backup is of SQLite: unset MEDIAGEN_DATABASE_URL, restore into a data directory, and go on with `mediagen move`.'
+        : 'The backup is of PostgreSQL: set MEDIAGEN_DATABASE_URL to an empty database.',
+    )
+  const { database } = layOut(to.dataDir)
+  if (to.databaseUrl) {
+    const { requireEmptyDatabase } = await import('../../../storage/postgres/dump.ts')
+    await requireEmptyDatabase(to.databaseUrl)
+  } else if (existsSync(database))
+    throw new StartupError(
+      `There is a database ${database} already; move the folder away, or set MEDIAGEN_DATA_DIR to another one.`,
+    )
+  const { stay_in: stayed } = manifest.files
+  if (stayed !== null) {
+    if (bucket === null)
+      throw new StartupError(
+        `The files of this backup stayed in ${stayed}: set MEDIAGEN_FILES_URL to that, or to a copy of it.`,
+      )
+    return
+  }
+  const named = new Set<string>()
+  for await (const { key } of readList(folder, manifest)) named.add(key)
+  for await (const { key } of files.list(''))
+    // A server leaves nothing below `check/` for long.
+    if (!named.has(key) && !key.startsWith('check/'))
+      throw new StartupError(
+        `There are other files already, such as ${key}; restore into ${bucket === null ? 'an empty data directory' : 'an empty bucket or prefix'}.`,
+      )
+}
+
+async function restoreFiles(folder: string, to: Blobs, listed: ReadonlyMap<string, number>): Promise<void> {
+  const { assets } = layOutBackup(folder)
+  const rest = listed.keys()
+  async function work(): Promise<void> {
+    for (const key of rest) await to.put(key, createReadStream(join(assets, key), { highWaterMark: 1024 * 1024 }))
+  }
+  await Promise.all(Array.from({ length: copiesAtOnce }, work))
+}
+
+/** @throws StartupError when a file that the backup left in a bucket is not there */
+async function requireFiles(files: Blobs, listed: ReadonlyMap<string, number>, bucket: string): Promise<void> {
+  for (const [key, bytes] of listed)
+    if ((await files.stat(key))?.bytes !== bytes)
+      throw new StartupError(
+        `The file ${key} is not what it was in ${bucket}: bring its version of that time back, or restore the bucket. Nothing was restored.`,
+      )
+}
+
+/** @throws StartupError when a file of the backup is missing or has changed */
+async function requireSame(folder: string, { name, bytes, sha256 }: BackupFile): Promise<void> {
+  const path = join(folder, name)
+  const found = existsSync(path) ? await measureFile(path) : null
+  if (found?.bytes === bytes && found.sha256 === sha256) return
+  throw new StartupError(
+    `The backup is damaged: ${path} ${found === null ? 'is missing' : 'is not what was backed up'}. Nothing was restored.`,
+  )
+}

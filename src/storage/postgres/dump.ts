@@ -1,0 +1,113 @@
+// Copies a PostgreSQL database to a file and back, by PostgreSQL's own programs of the server's version.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { StartupError } from '../../core/errors.ts'
+import { toClientConfig } from './connection.ts'
+import { describeUrl, toStartupError } from './migrate.ts'
+
+const run = promisify(execFile)
+
+/**
+ * Writes what a snapshot sees to a file, in the custom format of pg_dump.
+ * @param snapshot from `exportSnapshot`, on a connection that is still open
+ * @throws StartupError when pg_dump is missing, of another version, or fails
+ */
+export async function dumpDatabase(url: string, snapshot: string, file: string): Promise<void> {
+  await requireProgram('pg_dump', url)
+  await runProgram('pg_dump', url, ['--format=custom', '--no-password', `--snapshot=${snapshot}`, `--file=${file}`])
+}
+
+/**
+ * Restores such a file into an empty database, whole or not at all.
+ * @throws StartupError when there is something in the database, or pg_restore is missing, of another version, or fails
+ */
+export async function restoreDatabase(url: string, file: string): Promise<void> {
+  await requireProgram('pg_restore', url)
+  await runProgram('pg_restore', url, [
+    '--single-transaction',
+    '--exit-on-error',
+    '--no-owner',
+    '--no-privileges',
+    '--no-password',
+    file,
+  ])
+}
+
+/** @throws StartupError when there is a table in the database, or it cannot be reached */
+export async function requireEmptyDatabase(url: string): Promise<void> {
+  const [found] = await ask<{ tables: number }>(
+    url,
+    "SELECT count(*)::int AS tables FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')",
+  )
+  if (found?.tables !== 0)
+    throw new StartupError(`The database ${describeUrl(url)} is not empty; create another one, and restore into that.`)
+}
+
+/** Why PostgreSQL's programs cannot be used for a database. */
+export interface ProgramTrouble {
+  readonly needed: string
+  readonly found: string
+  /** The package of Debian that has it. */
+  readonly package: string
+  /** Where that puts it. */
+  readonly folder: string
+}
+
+/** Finds it; null if they can. */
+export async function findProgramTrouble(
+  program: 'pg_dump' | 'pg_restore',
+  url: string,
+): Promise<ProgramTrouble | null> {
+  const [server] = await ask<{ major: number }>(
+    url,
+    "SELECT current_setting('server_version_num')::int / 10000 AS major",
+  )
+  const major = server?.major ?? 0
+  const version = await run(program, ['--version']).then(
+    ({ stdout }) => Number(/ (\d+)/.exec(stdout)?.[1] ?? 0),
+    () => null,
+  )
+  if (version === major) return null
+  return {
+    needed: `${program} of PostgreSQL ${major} is needed`,
+    found: `${version === null ? 'none is' : `the one of version ${version} is`} in PATH`,
+    package: `postgresql-client-${major}`,
+    folder: `/usr/lib/postgresql/${major}/bin`,
+  }
+}
+
+async function requireProgram(program: 'pg_dump' | 'pg_restore', url: string): Promise<void> {
+  const trouble = await findProgramTrouble(program, url)
+  if (trouble === null) return
+  throw new StartupError(
+    `${trouble.needed}, and ${trouble.found}: install ${trouble.package}, and begin PATH with the folder of its programs (${trouble.folder} in Debian).`,
+  )
+}
+
+/** Other users see the arguments of a process, but not its environment. */
+async function runProgram(program: string, url: string, args: readonly string[]): Promise<void> {
+  const { password } = new Client({ connectionString: url })
+  const address = url.replace(/(?<=:\/\/[^/@:]*):[^/@]*(?=@)/, '')
+  // oxlint-disable-next-line node/no-process-env -- nothing is read from it: the program inherits it
+  const env = { ...process.env, ...(password && { PGPASSWORD: password }) }
+  try {
+    await run(program, [`--dbname=${address}`, ...args], { env, maxBuffer: 64 * 1024 * 1024 })
+  } catch (error) {
+    const [line = ''] = ((error as { stderr?: string }).stderr ?? '').split('\n')
+    throw new StartupError(`${line || `${program} failed`}. Nothing else was changed.`, { cause: error })
+  }
+}
+
+async function ask<Row extends object>(url: string, sql: string): Promise<readonly Row[]> {
+  const client = new Client(toClientConfig(url))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return (await client.query<Row>(sql)).rows
+  } catch (error) {
+    throw toStartupError(error, describeUrl(url))
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

@@ -1,0 +1,189 @@
+// What `backup` and `restore` refuse, what a backup has, and who may read it. test/cli/restore-drill.long.test.ts does it under load.
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CommandLine, createTestAccount, openClient, openCommandLine, type Served } from './command-line.ts'
+
+const model = 'test/instant/text-to-image'
+let line: CommandLine
+let server: Served
+let key: string
+let whole: string
+let made: Record<string, any>
+
+beforeAll(async () => {
+  line = openCommandLine()
+  server = await line.serve()
+  key = (await createTestAccount(line)).key
+  for (const prompt of ['a', 'b']) await openClient(server.httpUrl, key).generate(model, { prompt }, true)
+  whole = join(line.folder, 'whole')
+  made = await line.json(['backup', whole])
+})
+afterAll(() => line[Symbol.asyncDispose]())
+
+/** A copy of the backup, to be spoiled, and an installation that has nothing yet. */
+function prepare(name: string) {
+  const folder = join(line.folder, `backup-${name}`)
+  cpSync(whole, folder, { recursive: true })
+  const dataDir = join(line.folder, `new-${name}`)
+  const restore = (...options: string[]) =>
+    line.run(['restore', folder, '--json', ...options], { MEDIAGEN_DATA_DIR: dataDir })
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
+  return { folder, dataDir, restore, manifest }
+}
+
+/** The key of a picture below a folder. */
+function findPicture(assets: string): string {
+  return readdirSync(assets, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith('.png')) ?? ''
+}
+
+/** Nothing was restored, and this is why. */
+async function expectRefused({ restore, dataDir }: ReturnType<typeof prepare>, words: RegExp): Promise<void> {
+  const { status, stdout, stderr } = await restore()
+  expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(words) })
+  expect(existsSync(join(dataDir, 'mediagen.db'))).toBe(false)
+}
+
+test('a backup has the database and the files, for its owner alone', async () => {
+  expect(made).toMatchObject({ database: 'sqlite', accounts: 1, files_copied: made['files'] })
+  expect(made['files']).toBeGreaterThanOrEqual(2)
+  expect(await line.json(['ledger', 'verify'])).toMatchObject({ root: made['ledger_root'] })
+  expect(statSync(whole).mode & 0o777).toBe(0o700)
+  for (const name of readdirSync(whole, { recursive: true, encoding: 'utf8' })) {
+    const stats = statSync(join(whole, name))
+    if (stats.isFile()) expect([name, stats.mode & 0o777]).toEqual([name, 0o600])
+  }
+  expect(readdirSync(whole).toSorted()).toEqual([
+    'assets',
+    'backup.lock',
+    expect.stringMatching(/^database-.*\.db$/),
+    expect.stringMatching(/^files-.*\.jsonl$/),
+    'manifest.json',
+  ])
+})
+
+test('the next backup copies only what is new, and forgets what is gone', async () => {
+  const folder = join(line.folder, 'again')
+  const first = await line.json(['backup', folder])
+  const { body } = await openClient(server.httpUrl, key).generate(model, { prompt: 'c' }, true)
+  const second = await line.json(['backup', folder])
+  expect(second.files_copied).toBe(second.files - first.files)
+  await fetch(`${server.httpUrl}/v1/jobs/${body.job_id}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect(await line.json(['backup', folder])).toMatchObject({ files: first.files, files_copied: 0 })
+  expect(existsSync(join(folder, 'assets', body.job_id))).toBe(false)
+})
+
+test('a whole backup is checked without being restored, then restored, and the result is printed', async () => {
+  const prepared = prepare('whole')
+  const checked = await prepared.restore('--check')
+  expect(JSON.parse(checked.stdout)).toMatchObject({ files: made['files'], whole: true })
+  expect(existsSync(prepared.dataDir)).toBe(false)
+  const { status, stdout } = await prepared.restore()
+  expect({ status, ...JSON.parse(stdout) }).toMatchObject({
+    status: 0,
+    backup_of: made['created_at'],
+    ledger_root: made['ledger_root'],
+    ledger_is_same: true,
+    files: made['files'],
+    jobs: 2,
+    problems: [],
+  })
+})
+
+test('a running installation, a database and other files are not overwritten', async () => {
+  const before = readFileSync(join(line.dataDir, 'mediagen.db'))
+  expect(await line.run(['restore', whole])).toMatchObject({
+    status: 1,
+    stderr: 'mediagen: A server works on this installation; stop all of its servers first.\n',
+  })
+  expect(readFileSync(join(line.dataDir, 'mediagen.db')).equals(before)).toBe(true)
+
+  const prepared = prepare('full')
+  mkdirSync(join(prepared.dataDir, 'assets/other'), { recursive: true })
+  writeFileSync(join(prepared.dataDir, 'assets/other/0.png'), 'x')
+  await expectRefused(prepared, /There are other files already, such as other\/0\.png/)
+  writeFileSync(join(prepared.dataDir, 'mediagen.db'), '')
+  expect((await prepared.restore()).stderr).toMatch(/There is a database .* already/)
+  expect(statSync(join(prepared.dataDir, 'mediagen.db')).size).toBe(0)
+})
+
+test('a restore that was interrupted may be repeated', async () => {
+  const prepared = prepare('begun')
+  cpSync(join(prepared.folder, 'assets'), join(prepared.dataDir, 'assets'), { recursive: true })
+  expect((await prepared.restore()).status).toBe(0)
+})
+
+test('another schema is named', async () => {
+  const prepared = prepare('schema')
+  const manifest = { ...prepared.manifest, migration: '9999-later', mediagen: '7.0.0' }
+  writeFileSync(join(prepared.folder, 'manifest.json'), JSON.stringify(manifest))
+  await expectRefused(prepared, /has the schema 9999-later of mediagen 7\.0\.0, and this version has \d{4}-/)
+  writeFileSync(join(prepared.folder, 'manifest.json'), JSON.stringify({ ...manifest, format: 2 }))
+  await expectRefused(prepared, /in a format that this version does not know/)
+})
+
+test('what was cut short, is damaged or is no backup is refused before anything is written', async () => {
+  const cut = prepare('cut')
+  rmSync(join(cut.folder, 'manifest.json'))
+  await expectRefused(cut, /was cut short: it has no manifest\.json/)
+
+  const database = prepare('database')
+  appendFileSync(join(database.folder, database.manifest.database.name), 'x')
+  await expectRefused(database, /damaged: .*\.db is not what was backed up/)
+
+  const list = prepare('list')
+  rmSync(join(list.folder, list.manifest.files.list.name))
+  await expectRefused(list, /damaged: .*\.jsonl is missing/)
+
+  const file = prepare('file')
+  const assets = join(file.folder, 'assets')
+  const picture = findPicture(assets)
+  const content = readFileSync(join(assets, picture))
+  content[content.length - 1] = (content.at(-1) ?? 0) ^ 1
+  writeFileSync(join(assets, picture), content)
+  await expectRefused(file, /damaged: .*\.png is not what was backed up/)
+  expect(existsSync(file.dataDir)).toBe(false)
+
+  const none = prepare('none')
+  rmSync(none.folder, { recursive: true })
+  await expectRefused(none, /There is no backup in/)
+})
+
+test('a folder with something else in it is left alone, and so is one where another backup works', async () => {
+  const other = join(line.folder, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'letter.txt'), 'dear')
+  expect((await line.run(['backup', other])).stderr).toMatch(/has something else in it/)
+  expect(readdirSync(other)).toEqual(['letter.txt'])
+  const together = await Promise.all([1, 2].map(() => line.spawn(['backup', join(line.folder, 'two')])))
+  for (const { status, stderr } of together) if (status !== 0) expect(stderr).toMatch(/Another backup works/)
+  expect((await line.run(['restore', join(line.folder, 'two'), '--check'])).status).toBe(0)
+})
+
+test('what the installation has lost is named, and the rest is backed up', async () => {
+  const { folder, dataDir, restore } = prepare('lost')
+  await restore()
+  const picture = findPicture(join(dataDir, 'assets'))
+  rmSync(join(dataDir, 'assets', picture))
+  rmSync(folder, { recursive: true })
+  const { status, stdout } = await line.run(['backup', folder, '--json'], { MEDIAGEN_DATA_DIR: dataDir })
+  expect({ status, ...JSON.parse(stdout) }).toMatchObject({
+    status: 1,
+    files_missing: [picture],
+    files: made['files'] - 1,
+  })
+  expect((await line.run(['restore', folder, '--check'])).status).toBe(0)
+})
