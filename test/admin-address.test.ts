@@ -1,4 +1,4 @@
-// Where operators' doors are: AdminService, its console (P340), /metrics and reflection are on the public ports while only this machine reaches
+// Where operators' doors are: AdminService, its console (P325), /metrics and reflection are on the public ports while only this machine reaches
 // those, at an address of their own when the settings name one, and nowhere otherwise.
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
@@ -82,7 +82,7 @@ test('on loopback all of it is on the public ports', async () => {
   expect([app.app.adminUrl, app.app.adminGrpcUrl]).toEqual([null, null])
 })
 
-test('P340 the files of the console are not to be had where it is not served', async () => {
+test('P325 the files of the console are not to be had where it is not served', async () => {
   await using app = await startTestApp({ ...ownPorts, MEDIAGEN_ROLES: 'api' })
   const { httpUrl, adminUrl } = app.app
   const page = await (await fetch(`${adminUrl}/admin`)).text()

@@ -1,4 +1,4 @@
-// Nothing is silent: a server says at its start which models wait for what, a line for each provider (P390).
+// Nothing is silent: a server says at its start which models wait for what, a line for each provider (P344).
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { describeWaiting } from '../../src/app/observe/waiting-models.ts'
@@ -9,7 +9,7 @@ import { startTestApp } from '../test-app.ts'
 const shipped = ['fal', 'openai'].map((name) => join(import.meta.dirname, `../../catalogs/${name}.yaml`))
 const lineOf = (provider: string) => expect.stringMatching(new RegExp(`^${provider}: `))
 
-test('P390: a provider without its key has a line that counts its models and names the variable', async () => {
+test('P344: a provider without its key has a line that counts its models and names the variable', async () => {
   const { log, lines } = keepLog()
   const settings = { MEDIAGEN_ROLES: 'api', MEDIAGEN_CATALOG: [testCatalog, ...shipped].join(':') }
   await using app = await startTestApp(settings, { log })

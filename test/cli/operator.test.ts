@@ -42,7 +42,7 @@ test('accounts are created and listed', async () => {
   expect(stdout).toContain(made.account_id)
 })
 
-test('P320, P321: an account is renamed, frozen, unfrozen and closed', async () => {
+test('P312, P313: an account is renamed, frozen, unfrozen and closed', async () => {
   await using line = openCommandLine()
   const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'Ada', '--credits', '12'])
   await line.json(['admin', 'keys', 'create', '--account', account_id, '--permissions', 'generate'])
@@ -240,7 +240,7 @@ test('a key is limited when it is made and later, in words that a table shows; p
   })
 })
 
-test('P393: an account is named by its name, too; a name of several is refused with their ids, and nothing is changed', async () => {
+test('P347: an account is named by its name, too; a name of several is refused with their ids, and nothing is changed', async () => {
   await using line = openCommandLine()
   const create = (name: string) => line.json(['admin', 'accounts', 'create', '--name', name, '--credits', '1'])
   const [press, studio, same] = [await create('Press office'), await create('Studio'), await create('Studio')]

@@ -23,7 +23,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('P391: with MEDIAGEN_URL or --url, commands work on that server over its admin port, and a change says where', async () => {
+test('P345: with MEDIAGEN_URL or --url, commands work on that server over its admin port, and a change says where', async () => {
   await using afar = await openAfar()
   const { app, line, url, key } = afar
   const made = await line.run(['admin', 'accounts', 'create', '--name', 'Press office', '--credits', '1000'])
@@ -57,7 +57,7 @@ test('P391: with MEDIAGEN_URL or --url, commands work on that server over its ad
   expect(act).toMatchObject({ act: 'key.created', actor: { os_user: null, key_id: expect.stringMatching(/^key_/) } })
 })
 
-test('P391: what “mediagen login” kept chooses no server, and its key is for its own server only', async () => {
+test('P345: what “mediagen login” kept chooses no server, and its key is for its own server only', async () => {
   await using afar = await openAfar({})
   const { line, url, key } = afar
   const home = { XDG_CONFIG_HOME: line.folder, MEDIAGEN_URL: '', MEDIAGEN_KEY: '' }
@@ -78,7 +78,7 @@ test('P391: what “mediagen login” kept chooses no server, and its key is for
   expect((await line.run(['accounts', 'list'], here)).stderr, 'the old name').toContain('There is no database')
 })
 
-test('P392: a refusal from afar is one sentence that says what to do', async () => {
+test('P346: a refusal from afar is one sentence that says what to do', async () => {
   await using afar = await openAfar()
   const { app, line, url, key } = afar
   const list = ['admin', 'accounts', 'list']
@@ -116,7 +116,7 @@ test('P392: a refusal from afar is one sentence that says what to do', async () 
   expect(await line.json(list, { MEDIAGEN_KEY: key })).toEqual(before)
 })
 
-test('P392: a server that is older than the command, one that is no mediagen, and one that hangs up are told apart', async () => {
+test('P346: a server that is older than the command, one that is no mediagen, and one that hangs up are told apart', async () => {
   await using afar = await openAfar()
   const { line, url, app } = afar
   // What lies before the server lacks one of the rpcs, as an older version does.

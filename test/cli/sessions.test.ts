@@ -1,4 +1,4 @@
-// What operators do with the sessions of people on the command line (P364).
+// What operators do with the sessions of people on the command line (P339).
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openStoreOf } from '../test-store.ts'

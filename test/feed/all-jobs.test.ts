@@ -1,4 +1,4 @@
-// Changes of all jobs for operators: in batches, without a backlog, and nothing is left of a watcher that goes (P330).
+// Changes of all jobs for operators: in batches, without a backlog, and nothing is left of a watcher that goes (P322).
 import { expect, test } from 'vitest'
 import type { ChangedJobs } from '../../src/core/jobs/feed.ts'
 import { createAllJobs } from '../../src/feed/all-jobs.ts'

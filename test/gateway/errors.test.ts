@@ -1,6 +1,6 @@
 // Every row of the error table is reached over HTTP: status, code, headers and body.
 // P126, P127, P134, P136, P137, P139, P140, P141, P143, P144, P145, P146, P147, P148, P149, P150, P151, P152, P155, P157, P159,
-// P160, P161, P166, P167, P168, P169, P170, P172, P173, P246, P324.
+// P160, P161, P166, P167, P168, P169, P170, P172, P173, P246, P316.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'

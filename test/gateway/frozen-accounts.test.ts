@@ -1,4 +1,4 @@
-// P320, P321, P324: an account that is frozen starts nothing at any door, and everything else goes on.
+// P312, P313, P316: an account that is frozen starts nothing at any door, and everything else goes on.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Permission } from '../../gen/mediagen/v1/options_pb.ts'

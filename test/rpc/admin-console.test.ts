@@ -1,5 +1,5 @@
 // What the operator's console asks, in the JSON of Connect: accounts, jobs, models, providers, usage, the audit
-// (P320, P321, P322, P323, P325, P326, P327, P328, P329, P330, P331, P332).
+// (P312, P313, P314, P315, P317, P318, P319, P320, P321, P322, P323, P324).
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,6 @@
 // Every error that can travel over gRPC: its status, its typed detail, its words.
 // P138, P139, P141, P143, P144, P145, P146, P147, P148, P150, P151, P152, P155, P156, P159, P160, P161, P162, P164, P167, P168,
-// P169, P170, P171, P172, P173, P246, P324, P325.
+// P169, P170, P171, P172, P173, P246, P316, P317.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSlowClock } from '../slow-clock.ts'

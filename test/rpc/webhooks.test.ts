@@ -94,7 +94,7 @@ test('P216 P217 a secret is replaced through both doors, and for a day messages 
   await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
 })
 
-test('P350 an endpoint is tested through both doors: signed as deliveries are, once, with the answer', async () => {
+test('P330 an endpoint is tested through both doors: signed as deliveries are, once, with the answer', async () => {
   const made = await hooks.register(receiver.url)
   const path = `/v1/webhooks/${made.webhook_id}/test`
   const { status, body } = await hooks.app.send(path, { method: 'POST' })
@@ -131,7 +131,7 @@ test('P350 an endpoint is tested through both doors: signed as deliveries are, o
   expect((await hooks.app.send(path, { method: 'POST' })).body.code).toBe('webhook_not_found')
 })
 
-test('P351 no more tests of an account are under way than deliveries to one endpoint', async () => {
+test('P331 no more tests of an account are under way than deliveries to one endpoint', async () => {
   const made = await hooks.register(receiver.url)
   const held: (() => void)[] = []
   receiver.answer = (response) => void held.push(() => response.writeHead(204).end())
@@ -148,7 +148,7 @@ test('P351 no more tests of an account are under way than deliveries to one endp
   await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
 })
 
-test('P352 the owner of an endpoint has a delivery sent again through both doors; nobody else has', async () => {
+test('P332 the owner of an endpoint has a delivery sent again through both doors; nobody else has', async () => {
   const made = await hooks.register(receiver.url)
   const beside = await hooks.register(receiver.url)
   const { job_id } = await hooks.runJob()

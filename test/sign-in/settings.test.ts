@@ -1,4 +1,4 @@
-// The settings of signing in: every fault is named at the start, the secret is in no line, and nothing is loaded without them (P361, P368).
+// The settings of signing in: every fault is named at the start, the secret is in no line, and nothing is loaded without them (P336, P343).
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -71,7 +71,7 @@ test('a server does not start with rules for accounts that do not exist', async 
   )
 })
 
-test('P361: the first rule that fits decides; names of groups count to the letter, domains and addresses do not', () => {
+test('P336: the first rule that fits decides; names of groups count to the letter, domains and addresses do not', () => {
   const access = parseSignInAccess(
     'email:Ann@Example.com=acct_1:admin; domain:EXAMPLE.com = acct_2 : generate , jobs:read ; group:a: b=acct_3:generate,generate',
   )
@@ -94,7 +94,7 @@ test('the log has neither the secret nor the text of a session', () => {
   expect(lines[0].answer).toBe('[MEDIAGEN_OIDC_CLIENT_SECRET] mgs_[redacted]')
 })
 
-test('P368: openid-client is loaded by the first sign-in and by nothing else', () => {
+test('P343: openid-client is loaded by the first sign-in and by nothing else', () => {
   const root = join(import.meta.dirname, '../..')
   const uses = globSync('src/**/*.ts', { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/^.*'openid-client'.*$/gm)].map(([line]) => line.trim()),
@@ -103,7 +103,7 @@ test('P368: openid-client is loaded by the first sign-in and by nothing else', (
   for (const line of uses) expect(line).toMatch(/^import type |await import\(/)
 })
 
-test('P360: operators sign in at their own port', async () => {
+test('P335: operators sign in at their own port', async () => {
   const { startProvider, createBrowser } = await import('./provider.ts')
   const redirectUris: string[] = []
   await using provider = await startProvider(() => redirectUris)

@@ -1,4 +1,4 @@
-// People who sign in at a real OpenID provider, through a server, and through a gateway in front of it (P360–P368).
+// People who sign in at a real OpenID provider, through a server, and through a gateway in front of it (P335–P343).
 import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -79,7 +79,7 @@ const doors = [
 ] as const
 
 describe.each(doors)('through %s', (_name, urlOf) => {
-  test('P360: a person signs in, is a key of the account that the rules name, and signs out', async () => {
+  test('P335: a person signs in, is a key of the account that the rules name, and signs out', async () => {
     const url = urlOf()
     const { browser, end, status, token } = await signIn(url, createBrowser(), '/docs#/operation/getJob')
     expect([end, status]).toEqual([`${url}/docs#/operation/getJob`, 200])
@@ -103,7 +103,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     expect((await read(again.browser, `${url}/v1/account`)).status).toBe(200)
   })
 
-  test('P364: a revoked session stops within a second, and a revoked key keeps the person out until readmitted', async () => {
+  test('P339: a revoked session stops within a second, and a revoked key keeps the person out until readmitted', async () => {
     const url = urlOf()
     provider.person = { subject: `eve-${url}`, claims: { email: 'eve@example.com', email_verified: true } }
     const first = await signIn(url)
@@ -128,7 +128,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     await expect(server.admin.revokeSession({ sessionId: 'sess_none' })).rejects.toThrow('session_not_found')
   })
 
-  test('P363: a callback without its cookie, with that of another browser, or a second time makes no session', async () => {
+  test('P338: a callback without its cookie, with that of another browser, or a second time makes no session', async () => {
     const url = urlOf()
     const browser = createBrowser()
     const callback = await browser.follow(`${url}/sign-in`, (to) => to.startsWith(`${url}/sign-in/callback`))
@@ -170,7 +170,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     ['a request that says nothing', 'POST', {}],
     ['a website that MEDIAGEN_CORS_ORIGINS names', 'GET', { origin: 'https://app.example' }],
     ['a picture on another site', 'GET', { 'sec-fetch-site': 'cross-site' }],
-  ])('P362: the cookie does not work for %s', async (_who, method, headers) => {
+  ])('P337: the cookie does not work for %s', async (_who, method, headers) => {
     const url = urlOf()
     const { browser, token } = await signIn(url)
     const paths =
@@ -191,7 +191,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
   test.each([
     ['its pages', { 'sec-fetch-site': 'same-origin' }],
     ['its pages without TLS', null],
-  ])('P362: the cookie works for %s', async (_who, headers) => {
+  ])('P337: the cookie works for %s', async (_who, headers) => {
     const url = urlOf()
     const { browser } = await signIn(url)
     const init = {
@@ -203,7 +203,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     expect((await read(browser, `${url}/v1/wallet`, { headers: { 'sec-fetch-site': 'none' } })).status).toBe(200)
   })
 
-  test('P366: whatever path a sign-in is to return to, it returns to this server', async () => {
+  test('P341: whatever path a sign-in is to return to, it returns to this server', async () => {
     const url = urlOf()
     for (const to of [
       '//evil.example',
@@ -218,7 +218,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     expect((await signIn(url, createBrowser(), '/problems?x=1#a')).end).toBe(`${url}/problems?x=1#a`)
   })
 
-  test('P365: who the rules do not name is refused in words, and nothing is made', async () => {
+  test('P340: who the rules do not name is refused in words, and nothing is made', async () => {
     const url = urlOf()
     const { total } = await server.admin.listSessions({})
     for (const [claims, words] of [
@@ -243,7 +243,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
   })
 })
 
-test('P361: a person of a group has what the rule of the group gives, without an address too', async () => {
+test('P336: a person of a group has what the rule of the group gives, without an address too', async () => {
   provider.person = { subject: 'op-1', claims: { groups: ['staff', 'ops'] } }
   const { browser } = await signIn(server.app.httpUrl)
   const { body } = await read(browser, `${server.app.httpUrl}/v1/account`)
@@ -259,7 +259,7 @@ test('P361: a person of a group has what the rule of the group gives, without an
     expect((await call(headers)).body.code).toBe('origin_not_allowed')
 })
 
-test('P361: other rules end the sessions of those before, and the next sign-in gets what they give', async () => {
+test('P336: other rules end the sessions of those before, and the next sign-in gets what they give', async () => {
   const { browser, token } = await signIn(server.app.httpUrl)
   const keyId = (await read(browser, `${server.app.httpUrl}/v1/account`)).body.key.key_id
   await using narrower = await startServer(
@@ -278,7 +278,7 @@ test('P361: other rules end the sessions of those before, and the next sign-in g
   await signIn(server.app.httpUrl)
 })
 
-test('P364: a session ends when its time is over, and a sign-in that took longer than ten minutes', async () => {
+test('P339: a session ends when its time is over, and a sign-in that took longer than ten minutes', async () => {
   const clock = { ms: Date.now(), nowMs: () => clock.ms }
   await using app = await startServer(
     `domain:example.com=${team}:models:read`,
@@ -299,7 +299,7 @@ test('P364: a session ends when its time is over, and a sign-in that took longer
   expect((await read(browser, `${httpUrl}/sign-in/state`)).body.person).toBeNull()
 })
 
-describe('P365: an answer of the provider that is not right makes no session', () => {
+describe('P340: an answer of the provider that is not right makes no session', () => {
   const now = (): number => Math.floor(Date.now() / 1000)
   test.each<[string, (claims: Record<string, any>) => void, string]>([
     ['another audience', (claims) => (claims['aud'] = 'another client'), 'for another client'],
@@ -342,7 +342,7 @@ describe('P365: an answer of the provider that is not right makes no session', (
   })
 })
 
-test('P367: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
+test('P342: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
   const { browser, token } = await signIn(server.app.httpUrl)
   const away = await startProvider(() => redirectUris)
   await away.stop()
@@ -358,7 +358,7 @@ test('P367: a provider that is away keeps nobody from starting a server, and ses
   expect(lines.join('')).not.toContain(token)
 })
 
-test('P362: behind TLS the cookies are secure ones, which no other host of the domain can set', async () => {
+test('P337: behind TLS the cookies are secure ones, which no other host of the domain can set', async () => {
   const settings = { MEDIAGEN_PUBLIC_URL: 'https://media.example' }
   await using app = await startServer(`domain:example.com=${team}:models:read`, settings)
   const response = await fetch(`${app.app.httpUrl}/sign-in`, { redirect: 'manual' })
@@ -376,7 +376,7 @@ test('P362: behind TLS the cookies are secure ones, which no other host of the d
   )
 })
 
-test('P368: where no provider is set, nobody signs in, and a cookie is nothing', async () => {
+test('P343: where no provider is set, nobody signs in, and a cookie is nothing', async () => {
   const { token } = await signIn(server.app.httpUrl)
   expect((await base.send('/sign-in/state', { key: null })).body).toEqual({ provider: null, person: null })
   const answer = await base.send('/sign-in', { key: null })
@@ -388,7 +388,7 @@ test('P368: where no provider is set, nobody signs in, and a cookie is nothing',
   expect((await base.send('/v1/account', { key: null, headers: garbage })).body.code).toBe('authentication_required')
 })
 
-test('P365: a client that tries many callbacks is slowed down before the provider hears of it', async () => {
+test('P340: a client that tries many callbacks is slowed down before the provider hears of it', async () => {
   const settings = { MEDIAGEN_FAILED_KEYS_PER_MINUTE: '2' }
   await using app = await startServer(`domain:example.com=${team}:models:read`, settings)
   const { httpUrl } = app.app

@@ -1,4 +1,4 @@
-// What an SQLite database itself refuses of accounts that are frozen or closed, by any writer (P320, P321).
+// What an SQLite database itself refuses of accounts that are frozen or closed, by any writer (P312, P313).
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startJob } from './fixture.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'

@@ -1,5 +1,5 @@
 // The part of the store contract about accounts that are renamed, frozen and closed, and about jobs that an operator cancels
-// (P320, P321, P322, P323, P326, P329).
+// (P312, P313, P314, P315, P318, P321).
 import { expect, test } from 'vitest'
 import type { Actor } from '../../src/core/accounts/audit.ts'
 import type { Store } from '../../src/core/store.ts'

@@ -1,4 +1,4 @@
-// The part of the store contract about people and their sessions (P360, P361, P364).
+// The part of the store contract about people and their sessions (P335, P336, P339).
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { hashKeySecret } from '../../src/core/accounts/key.ts'

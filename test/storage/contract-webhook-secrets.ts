@@ -1,4 +1,4 @@
-// The part of the store contract about secrets of webhook endpoints (P217), and about whose deliveries are sent again (P352).
+// The part of the store contract about secrets of webhook endpoints (P217), and about whose deliveries are sent again (P332).
 import { expect, test } from 'vitest'
 import { systemActor } from '../../src/core/accounts/audit.ts'
 import { secretOverlapMs } from '../../src/core/accounts/webhook-secrets.ts'

@@ -60,7 +60,7 @@ inBrowser('the overview says what the account has, and folds the limits of the s
   expect(page.errors).toEqual([])
 })
 
-inBrowser('P353 a key is made, its text shown once, its limits changed, and revoked after a question', async () => {
+inBrowser('P333 a key is made, its text shown once, its limits changed, and revoked after a question', async () => {
   const account = await app.createAccount(100)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${account.key}&/keys`)

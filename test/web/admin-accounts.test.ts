@@ -1,5 +1,5 @@
 // What an operator does with accounts and keys at /admin: every act is that of AdminService, in words, and asked first where it
-// cannot be undone. P342, P343.
+// cannot be undone. P327, P328.
 import { afterAll, beforeAll, expect } from 'vitest'
 import { AccountStatus } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
@@ -29,7 +29,7 @@ const people = ['Ada', 'Bo', 'Cem', 'Dua', 'Eli']
 const secretsOf = `[...document.querySelectorAll('dialog[open] .secret')].map(({ textContent }) => textContent)`
 
 inBrowser(
-  'P343 five people get a key each with a monthly limit, shown once; then one sees who spent what',
+  'P328 five people get a key each with a monthly limit, shown once; then one sees who spent what',
   async () => {
     const { app } = admin
     await using page = await browser.openPage()
@@ -93,7 +93,7 @@ inBrowser(
 )
 
 inBrowser(
-  'P342 an account is granted credits once, frozen with a reason, and closed for ever when that is confirmed',
+  'P327 an account is granted credits once, frozen with a reason, and closed for ever when that is confirmed',
   async () => {
     const { app } = admin
     const { account } = await app.admin.createAccount({ name: 'Print shop', credits: 10n })
@@ -161,7 +161,7 @@ inBrowser(
   },
 )
 
-inBrowser('P344 a key is limited and revoked by the keyboard alone', async () => {
+inBrowser('P329 a key is limited and revoked by the keyboard alone', async () => {
   const { app } = admin
   const { accountId } = app.account
   const { key } = await app.admin.createKey({ accountId, permissions: [2], name: 'keyboard' })

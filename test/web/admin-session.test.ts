@@ -1,4 +1,4 @@
-// Who gets into the operator's console: keys with the permission admin, which it keeps apart from those of users. P341.
+// Who gets into the operator's console: keys with the permission admin, which it keeps apart from those of users. P326.
 import { afterAll, beforeAll, expect } from 'vitest'
 import { startProvider } from '../sign-in/provider.ts'
 import { startTestApp } from '../test-app.ts'
@@ -17,7 +17,7 @@ afterAll(() => admin[Symbol.asyncDispose]())
 const asksForKey = `document.querySelector('#key-field')`
 const stored = `JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`
 
-inBrowser("P341 a customer's key is refused in words, and nothing is shown", async () => {
+inBrowser("P326 a customer's key is refused in words, and nothing is shown", async () => {
   const { app } = admin
   await using page = await browser.openPage()
   await page.open(`${app.url}/admin#key=${app.account.key}&/accounts`)
@@ -84,7 +84,7 @@ inBrowser('signing out leaves nothing behind, and an address that is no page lea
   expect(page.errors).toEqual([])
 })
 
-inBrowser('P341 a person who may administer signs in without a key; another one is refused in words', async () => {
+inBrowser('P326 a person who may administer signs in without a key; another one is refused in words', async () => {
   await using base = await startTestApp()
   const urls: string[] = []
   await using provider = await startProvider(() => urls.map((url) => `${url}/sign-in/callback`))

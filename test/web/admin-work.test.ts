@@ -1,5 +1,5 @@
 // The daily work of an operator at /admin: what waits, reviews, jobs to cancel, deliveries to send again, models that are not ready,
-// files, the audit log. P342.
+// files, the audit log. P327.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -80,7 +80,7 @@ const figureOf = (title: string): string =>
   `[...document.querySelectorAll('.figures a')].find((one) => one.querySelector('.figure-title').textContent === '${title}')`
 
 inBrowser(
-  "P342 a review shows the provider's words and the file; it is charged in part or released, once confirmed",
+  "P327 a review shows the provider's words and the file; it is charged in part or released, once confirmed",
   async () => {
     const { app } = admin
     const { accountId } = app.account

@@ -18,7 +18,7 @@ inBrowser('no page has a violation, in light or dark', async () => {
   expect(await findViolations(page, placesOf(hooks.app, jobs))).toEqual([])
 })
 
-inBrowser('P344 no page of the operator has one, nor have its dialogs', async () => {
+inBrowser('P329 no page of the operator has one, nor have its dialogs', async () => {
   await using admin = await startAdminApp({}, withBuiltin)
   const ids = await fillServer(admin)
   await using page = await browser.openPage()

@@ -1,4 +1,4 @@
-// P360, P362: a person signs in at a real provider with a real browser, and pages of others get nothing by their session.
+// P335, P337: a person signs in at a real provider with a real browser, and pages of others get nothing by their session.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

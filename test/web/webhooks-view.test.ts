@@ -7,7 +7,7 @@ import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
 
-inBrowser('P354 a webhook is added, tested, sent to again, given another secret and deleted', async () => {
+inBrowser('P334 a webhook is added, tested, sent to again, given another secret and deleted', async () => {
   await using receiver = await openReceiver()
   await using hooks = await startWebhookApp()
   const { app } = hooks

@@ -1,4 +1,4 @@
-// P400, P403: one trace goes through a gateway, a core, a worker, a provider and a webhook, each in a process of its own; without a
+// P348, P351: one trace goes through a gateway, a core, a worker, a provider and a webhook, each in a process of its own; without a
 // collector nothing of OpenTelemetry is loaded.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

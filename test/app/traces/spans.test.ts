@@ -1,4 +1,4 @@
-// P400, P401, P402, P403: what is part of which trace: retries have one of their own, with a link; a client's place in a trace is kept at
+// P348, P349, P350, P351: what is part of which trace: retries have one of their own, with a link; a client's place in a trace is kept at
 // every door; what is malformed is ignored.
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'

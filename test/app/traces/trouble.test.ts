@@ -1,4 +1,4 @@
-// P404: a collector that is away, slow or full holds up no request, no job and no stop, and the log says once that traces are lost.
+// P352: a collector that is away, slow or full holds up no request, no job and no stop, and the log says once that traces are lost.
 import { expect, test } from 'vitest'
 import { createTestAccount, openClient, openCommandLine } from '../../cli/command-line.ts'
 import { startTestApp } from '../../test-app.ts'
