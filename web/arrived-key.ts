@@ -2,8 +2,10 @@
 // replaces no other key by itself, and its key is tried before anything is kept.
 import { createApi } from './api.ts'
 import { button, element, uniqueId } from './element.ts'
+import type { CategoryRecord, ListRecord } from './records.ts'
 import { explain } from './refusal-words.ts'
 import { findKey, isRemembered, keepKey, readKey, takeArrivedKey } from './session.ts'
+import { readSignIn } from './sign-in.ts'
 
 /** What a page begins with. */
 export interface FoundKey {
@@ -20,7 +22,9 @@ export async function settleKey(check: CheckKey = tryKey): Promise<FoundKey> {
   const arrived = takeArrivedKey()
   const kept = readKey()
   if (arrived === null || arrived === kept) return { key: await findKey() }
-  if (kept !== null) return { key: (await askToReplace(kept, arrived, check)) ? arrived : kept }
+  if (kept !== null) return { key: (await askToReplace(begin(kept), arrived, check)) ? arrived : kept }
+  const { person } = await readSignIn()
+  if (person !== null) return { key: (await askToReplace(person, arrived, check)) ? arrived : await findKey() }
   try {
     await check(arrived)
   } catch (refusal) {
@@ -30,14 +34,23 @@ export async function settleKey(check: CheckKey = tryKey): Promise<FoundKey> {
   return { key: arrived }
 }
 
+let categories: ListRecord<CategoryRecord> | null = null
+
 /** Rejects if the server does not take a key. */
 export async function tryKey(key: string): Promise<void> {
   // The one route that needs a valid key and no permission.
-  await createApi(key, () => {}).get('/v1/models/categories')
+  categories = await createApi(key, () => {}).get<ListRecord<CategoryRecord>>('/v1/models/categories')
+}
+
+/** The list that a key was tried with, which nobody has to ask for again; null after the first call. */
+export function takeCategories(): ListRecord<CategoryRecord> | null {
+  const taken = categories
+  categories = null
+  return taken
 }
 
 /** Whether the user wanted the other key, which works and is kept then. */
-function askToReplace(kept: string, arrived: string, check: CheckKey): Promise<boolean> {
+function askToReplace(who: string, arrived: string, check: CheckKey): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const titleId = uniqueId('replace')
   const error = element('p', { class: 'field-error', role: 'alert' })
@@ -71,8 +84,8 @@ function askToReplace(kept: string, arrived: string, check: CheckKey): Promise<b
       element(
         'p',
         {},
-        'You are signed in with ',
-        element('code', {}, begin(kept)),
+        'You are signed in as ',
+        element('code', {}, who),
         ', and the link has ',
         element('code', {}, begin(arrived)),
         '. With the other key you work for its account, and your drafts here are forgotten. Use it only if you know where the link comes from.',

@@ -1,5 +1,6 @@
 // The catalog client: products with their modes, models by id, details; answers are cached for the session.
 import type { Api } from './api.ts'
+import { takeCategories } from './arrived-key.ts'
 import type { CategoryRecord, ListRecord, ModelDetailRecord, ModelRecord, ProductRecord } from './records.ts'
 
 // The largest page of the API.
@@ -30,8 +31,8 @@ export class Catalog {
     return this.#api.get(`/v1/models?${query.toString()}`, { signal })
   }
 
-  categories(signal: AbortSignal): Promise<ListRecord<CategoryRecord>> {
-    return this.#api.get('/v1/models/categories', { signal })
+  async categories(signal: AbortSignal): Promise<ListRecord<CategoryRecord>> {
+    return takeCategories() ?? this.#api.get('/v1/models/categories', { signal })
   }
 
   /** Every ready model by its id, for names and prices. */

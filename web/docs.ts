@@ -15,7 +15,7 @@ import { keyForm } from './key-view.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JsonObject } from './records.ts'
 import { followOtherTabs, forgetEverything } from './session.ts'
-import { noKey, readSignIn } from './sign-in.ts'
+import { endSession, noKey, readSignIn } from './sign-in.ts'
 import { walletBadge } from './wallet-badge.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
@@ -35,7 +35,8 @@ function signIn(): void {
   const dialog = openDialog('Your API key', [form])
 }
 
-function signOut(): void {
+async function signOut(): Promise<void> {
+  if (key === noKey) await endSession()
   forgetEverything()
   useKey(null)
 }
@@ -143,7 +144,7 @@ function start(reference: Reference): void {
           ),
       ...(entered === null
         ? []
-        : [button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })]),
+        : [button('Sign out', () => void signOut(), { icon: 'leave', look: 'bare square', wordless: true })]),
     )
     if (isNew) void addModels(entered)
     if (location.hash.startsWith('#/model/')) show(false)

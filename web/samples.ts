@@ -26,7 +26,7 @@ export function sampleCover(models: readonly ModelRecord[]): HTMLImageElement | 
 export interface Samples {
   /** The first, in full size. */
   readonly first: HTMLElement
-  /** All of them, unfolded. */
+  /** All of them, folded. */
   readonly gallery: HTMLDetailsElement
 }
 
@@ -38,7 +38,7 @@ export function showSamples({ samples }: ModelRecord, use: (input: JsonObject) =
     first: element('div', { class: 'stage-sample' }, element('p', { class: 'fine' }, 'A sample'), figure(first, use)),
     gallery: element(
       'details',
-      { class: 'samples', open: true },
+      { class: 'samples' },
       element('summary', {}, element('h2', {}, 'Samples')),
       element('div', { class: 'sample-list' }, ...samples.map((sample) => figure(sample, use))),
     ),

@@ -39,5 +39,6 @@ export function signInWay(): HTMLElement {
 
 /** Ends the session. */
 export async function endSession(): Promise<void> {
-  await fetch('/sign-out', { method: 'POST' })
+  const response = await fetch('/sign-out', { method: 'POST' })
+  if (!response.ok) throw new Error('The server did not sign you out. Try again.')
 }

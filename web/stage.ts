@@ -23,7 +23,7 @@ export interface Stage {
 }
 
 /**
- * @param samples shown below it, and folded when there is a job to show; null for none
+ * @param samples shown where there is no job to show yet, else folded; null for none
  * @param onJobs called when the jobs of before are known, and when one has ended
  */
 export function createStage(
@@ -34,7 +34,7 @@ export function createStage(
 ): Stage {
   const { api, signal } = deps
   const view = createJobView(deps, (jobId) => tiles.get(jobId)?.element.remove())
-  const current = element('div', { class: 'stage-current' }, samples?.first ?? emptyStage())
+  const current = element('div', { class: 'stage-current' }, emptyStage())
   const before = element('p', { class: 'fine made-before' })
   const strip = element('div', { class: 'strip' })
   const recent = element(
@@ -105,6 +105,10 @@ export function createStage(
     recent.hidden = tiles.size === 0
     const [newest] = data
     if (newest && shown === '') open(newest.job_id)
+    if (samples && shown === '') {
+      current.replaceChildren(samples.first)
+      samples.gallery.open = true
+    }
     if (newest) onJobs()
   }
 

@@ -4,6 +4,7 @@ import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@g
 import type { SignIns } from '../core/accounts/sign-in.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { SubmissionNotifications } from '../core/jobs/submission-url.ts'
+import type { FindClient } from '../guards/client-address.ts'
 import type { GrpcRoute } from './grpc/guarded-call.ts'
 import type { FindRoute } from './grpc/guarded-server.ts'
 import { createHealth } from './grpc/health.ts'
@@ -20,6 +21,7 @@ export interface OpenOptions {
   readonly submissions: SubmissionNotifications
   /** The same for people who sign in. */
   readonly signIns: SignIns
+  readonly findClient: FindClient
 }
 
 /** The routes of these services, and the switch of the health. */
@@ -35,7 +37,7 @@ const ofLibraries = /^\/grpc\.(?:health|reflection)\./
 export function addOpenServices(
   server: Server,
   services: readonly DescService[],
-  { reflection, maxBytes, submissions, signIns }: OpenOptions,
+  { reflection, maxBytes, submissions, signIns, findClient }: OpenOptions,
 ): OpenServices {
   const routes = new Map<string, GrpcRoute>()
   /** Adds services whose requests guarded calls decode. */
@@ -50,8 +52,8 @@ export function addOpenServices(
     },
   }
   const health = createHealth(['', ...services.map(({ typeName }) => typeName)])
-  addSubmissions(adder, submissions)
-  addSignIns(adder, signIns)
+  addSubmissions(adder, submissions, findClient)
+  addSignIns(adder, signIns, findClient)
   let isLoaded = false
 
   function load(): void {

@@ -4,25 +4,27 @@ import { Code, ConnectError, createClient, type Transport } from '@connectrpc/co
 import type { Server } from '@grpc/grpc-js'
 import { SignInService } from '../../gen/mediagen/v1/sign_in_pb.ts'
 import type { SignIns } from '../core/accounts/sign-in.ts'
-import { addOpenService } from './open-service.ts'
+import type { FindClient } from '../guards/client-address.ts'
+import { addOpenService, type OpenImpl } from './open-service.ts'
 
 /** Serves what gateways pass on. */
-export function addSignIns(server: Pick<Server, 'addService'>, signIns: SignIns): void {
-  addOpenService(server, SignInService, {
+export function addSignIns(server: Pick<Server, 'addService'>, signIns: SignIns, findClient: FindClient): void {
+  const impl: OpenImpl<typeof SignInService> = {
     async describeSignIn({ session }) {
       const { provider, person } = await signIns.describe(session || null)
       return { provider: provider ?? '', person: person ?? '' }
     },
     beginSignIn: ({ origin, returnTo }) => signIns.begin(origin, returnTo),
-    async finishSignIn({ query, sealed, address }) {
-      const { token, expiresAtMs, returnTo } = await signIns.finish({ query, sealed, address: address || null })
+    async finishSignIn({ query, sealed }, address) {
+      const { token, expiresAtMs, returnTo } = await signIns.finish({ query, sealed, address })
       return { session: token, expiresAt: timestampFromMs(expiresAtMs), returnTo }
     },
     async signOut({ session }) {
       await signIns.signOut(session)
       return {}
     },
-  })
+  }
+  addOpenService(server, SignInService, impl, findClient)
 }
 
 /** Passes sign-ins on to a core elsewhere. */
@@ -44,7 +46,8 @@ export function createRemoteSignIns(transport: Transport): SignIns {
       return { url, sealed }
     },
     async finish({ query, sealed, address }) {
-      const answer = await core.finishSignIn({ query, sealed, address: address ?? '' })
+      const headers = address === null ? {} : { 'x-forwarded-for': address }
+      const answer = await core.finishSignIn({ query, sealed }, { headers })
       const expiresAtMs = answer.expiresAt === undefined ? 0 : timestampMs(answer.expiresAt)
       return { token: answer.session, expiresAtMs, returnTo: answer.returnTo }
     },

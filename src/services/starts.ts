@@ -30,7 +30,7 @@ const retryShutdownSeconds = 2
 
 /** What starts need. */
 export interface StartDeps {
-  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob' | 'openStartWebhook'>
+  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob' | 'findStartWebhook' | 'openStartWebhook'>
   readonly catalog: Catalog
   readonly webhookTargets: WebhookTargets
   readonly quotes: QuoteBook
@@ -98,7 +98,8 @@ export function createStarts(deps: StartDeps): Starts {
     const model = findReadyModel(deps.catalog, order.model, caller)
     const { quoteId, credits, completed } = await inSpan(traces, 'quote', {}, () => order.agree(model))
     // Its messages are signed with the secret of the account for all starts.
-    if (terms.webhookUrl !== null) await store.openStartWebhook(accountId, createWebhookSecret())
+    if (terms.webhookUrl !== null && (await store.findStartWebhook(accountId)) === null)
+      await store.openStartWebhook(accountId, createWebhookSecret())
     const facts = { 'mediagen.model': model.id, 'mediagen.credits': credits }
     return inSpan(traces, 'hold', { kind: 'producer', facts }, async (span) => {
       const command = {

@@ -93,10 +93,11 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
 
     async testWebhook({ webhookId }, context) {
       const { accountId } = callerOf(context)
-      const endpoint = await store.getSigningEndpoint(accountId, webhookId)
-      if (!endpoint) throw webhookNotFound(webhookId)
-      if (endpoint.url === '')
+      const { url, ...found } = await findWebhook(accountId, webhookId)
+      if (url === '')
         refuse([{ pointer: '/webhook_id', detail: 'is the endpoint of starts, which has no URL of its own' }])
+      const endpoint = await store.getSigningEndpoint(accountId, found.webhookId)
+      if (!endpoint) throw webhookNotFound(webhookId)
       const slot = tests.take(accountId)
       if (typeof slot === 'string') throw tooManyTests(slot, deps.tests)
       try {
@@ -125,8 +126,7 @@ export function createWebhooksService(deps: WebhooksDeps): ServiceImpl<typeof We
 
     async redeliverOwnDelivery({ webhookId, deliveryId }, context) {
       const { accountId } = callerOf(context)
-      await findWebhook(accountId, webhookId)
-      const owner = { accountId, webhookId }
+      const owner = { accountId, webhookId: (await findWebhook(accountId, webhookId)).webhookId }
       return { delivery: readRenewed(deliveryId, await store.redeliver(deliveryId, actorOf(context, null), owner)) }
     },
   }

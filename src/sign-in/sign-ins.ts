@@ -104,7 +104,10 @@ async function open(deps: SignInDeps, person: Person, state: string, returnTo: s
         `The operator of this server has revoked your access (${outcome.keyId}).`,
       )
     case 'no_account':
-      throw new MediagenError('sign_in_refused', 'The account that you would use does not exist. Ask the operator.')
+      throw new MediagenError(
+        'sign_in_refused',
+        'The account that you would use does not exist, or is frozen or closed. Ask the operator.',
+      )
   }
 }
 

@@ -60,21 +60,27 @@ export interface KeyRow extends Omit<ApiKey, 'permissions' | 'limits' | 'makerLi
   readonly permissions: string
   readonly limits: string | null
   readonly makerLimits: string | null
+  readonly makerPermissions: string | null
   readonly accountLimits: string | null
 }
 
 export const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
   expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs, limits, maker_id AS makerId,
   (SELECT m.limits FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerLimits,
+  (SELECT m.permissions FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerPermissions,
   (SELECT a.limits FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountLimits,
   (SELECT a.status FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountStatus`
 
 /** The key of a row, if there is one. */
 export function toKey(row: KeyRow | undefined): ApiKey | null {
   if (row === undefined) return null
+  const { makerPermissions, ...facts } = row
+  const own = JSON.parse(row.permissions) as Permission[]
+  // A person may have less now than when the key was made.
+  const most = makerPermissions === null ? own : (JSON.parse(makerPermissions) as Permission[])
   return {
-    ...row,
-    permissions: JSON.parse(row.permissions) as Permission[],
+    ...facts,
+    permissions: own.filter((permission) => most.includes(permission)),
     limits: parseLimits(row.limits),
     makerLimits: parseLimits(row.makerLimits),
     accountLimits: parseLimits(row.accountLimits),

@@ -1,6 +1,6 @@
+// The life of a model: its version, its end, and its successor, as the catalog has them. docs/catalog.md, A model.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-// The life of a model: its version, its end, and its successor, as the catalog has them. docs/catalog.md, A model.
 import { createCatalog } from '../../src/catalog/catalog.ts'
 import { describeEnd, findEnd } from '../../src/catalog/lifetime.ts'
 import type { Model } from '../../src/catalog/model.ts'

@@ -112,7 +112,7 @@ const faults: Readonly<Record<string, () => Planted>> = {
       env,
       check: 'ledger',
       problem: /^account acct_\w+, entry 1: /,
-      command: 'mediagen ledger verify --repair-plan',
+      command: 'mediagen admin ledger verify --repair-plan',
     }
   },
   'a file that is missing': () => {
@@ -166,7 +166,7 @@ const faults: Readonly<Record<string, () => Planted>> = {
       env: { ...copy().env, MEDIAGEN_CATALOG: catalog },
       check: 'catalog',
       problem: /wrong\.yaml/,
-      command: 'mediagen models check',
+      command: 'mediagen admin models check',
     }
   },
   'a provider without its key': () => ({
@@ -221,7 +221,7 @@ test.skipIf(noMounts !== '')(`a disk with little room${noMounts}`, async () => {
   expect(JSON.parse(stdout)).toContainEqual({
     check: 'disk',
     problem: expect.stringMatching(/ has only \d+ MiB left$/),
-    command: 'mediagen assets sweep',
+    command: 'mediagen admin assets sweep',
   })
 })
 

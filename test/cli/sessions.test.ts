@@ -6,7 +6,7 @@ import { openCommandLine } from './command-line.ts'
 
 test('sessions are listed and revoked, and the person of a revoked key is readmitted', async () => {
   await using line = openCommandLine()
-  const { account_id } = await line.json(['accounts', 'create', '--name', 'team'])
+  const { account_id } = await line.json(['admin', 'accounts', 'create', '--name', 'team'])
   await using store = await openStoreOf(line.dataDir)
   const signIn = () =>
     store.signIn({
@@ -22,18 +22,18 @@ test('sessions are listed and revoked, and the person of a revoked key is readmi
       lastsMs: 3_600_000,
     })
   await signIn()
-  const [session] = await line.json(['sessions', 'list', '--account', account_id])
+  const [session] = await line.json(['admin', 'sessions', 'list', '--account', account_id])
   expect(session).toMatchObject({ account_id, name: 'ann@example.com', revoked_at: null })
-  const revoked = await line.json(['sessions', 'revoke', session.session_id])
+  const revoked = await line.json(['admin', 'sessions', 'revoke', session.session_id])
   expect(revoked).toEqual({ ...session, revoked_at: expect.stringMatching(/Z$/) })
-  expect((await line.run(['sessions', 'revoke', 'sess_none'])).stderr).toBe(
-    'mediagen: There is no session "sess_none".\n',
+  expect((await line.run(['admin', 'sessions', 'revoke', 'sess_none'])).stderr).toMatch(
+    /\nmediagen: There is no session "sess_none"\.\n$/,
   )
-  expect((await line.json(['keys', 'list']))[0]).toMatchObject({ key_id: session.key_id, prefix: 'mgs_' })
-  expect((await line.run(['sessions', 'readmit', session.key_id])).stderr).toContain('No person is kept out')
-  await line.json(['keys', 'revoke', session.key_id])
+  expect((await line.json(['admin', 'keys', 'list']))[0]).toMatchObject({ key_id: session.key_id, prefix: 'mgs_' })
+  expect((await line.run(['admin', 'sessions', 'readmit', session.key_id])).stderr).toContain('No person is kept out')
+  await line.json(['admin', 'keys', 'revoke', session.key_id])
   expect((await signIn()).outcome).toBe('revoked')
-  expect((await line.json(['sessions', 'readmit', session.key_id])).key_id).toBe(session.key_id)
+  expect((await line.json(['admin', 'sessions', 'readmit', session.key_id])).key_id).toBe(session.key_id)
   expect((await signIn()).outcome).toBe('done')
-  expect((await line.json(['sessions', 'list'])).length).toBe(2)
+  expect((await line.json(['admin', 'sessions', 'list'])).length).toBe(2)
 })

@@ -87,6 +87,19 @@ export function sessionTests(openStore: OpenTestStore): void {
     expect((await store.listKeys(accountId, firstPage)).total).toBe(1)
   })
 
+  test('a key that a person made may do no more than the person may now', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('team', 0)
+    const { keyId } = await signIn(store, accountId, { permissions: ['generate', 'jobs:read', 'keys:write'] })
+    const made = await store.createKey(
+      keyOf(accountId, digestOf('made'), { makerId: keyId, permissions: ['generate', 'jobs:read'] }),
+    )
+    await signIn(store, accountId, { permissions: ['jobs:read'] })
+    expect((await store.getKey(made?.keyId ?? ''))?.permissions).toEqual(['jobs:read'])
+    await signIn(store, accountId, { permissions: ['generate', 'jobs:read'] })
+    expect((await store.getKey(made?.keyId ?? ''))?.permissions).toEqual(['generate', 'jobs:read'])
+  })
+
   test('in another account a person becomes another key, and the one before is revoked with those it made', async () => {
     await using store = await openStore()
     const [before, after] = [await store.createAccount('a', 0), await store.createAccount('b', 0)]

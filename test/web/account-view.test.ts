@@ -117,7 +117,7 @@ inBrowser('a key that may make no others is told what to do, and changes none', 
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${secret}&/keys`)
   expect(await page.until(textOf('.keys .notice'))).toContain(
-    `mediagen keys create --account ${accountId} --permissions wallet:read,keys:write`,
+    `mediagen admin keys create --account ${accountId} --permissions wallet:read,keys:write`,
   )
   expect(await page.evaluate(`document.querySelectorAll('.key-list li').length`)).toBe(3)
   expect(

@@ -27,8 +27,9 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
   expect(await page.evaluate(textOf('.sign-in a'))).toBe(`Sign in with ${new URL(provider.issuer).host}`)
   await press(page, '.sign-in a')
   await page.until(`${textOf('.person')} === 'ann@example.com' && location.hash === '#/account'`)
+  await page.evaluate(`location.hash = '#/keys'`)
   await page.until(
-    `[...document.querySelectorAll('.keys tr')].some((row) => row.textContent.startsWith('ann@example.com signs in'))`,
+    `[...document.querySelectorAll('.key-words h2')].some((row) => row.textContent.startsWith('ann@example.com signs in'))`,
   )
   expect(await page.evaluate('document.cookie')).toBe('')
   await page.evaluate(`location.hash = '#/'`)
@@ -55,7 +56,9 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
 
   await using second = await browser.openPage()
   await second.open(`${app.url}/docs#/model/test/instant/text-to-image`)
-  await second.until(`${textOf('h1')} !== undefined && ${textOf('#account')} === 'Signed in'`)
+  await second.until(
+    `${textOf('h1')} !== undefined && document.querySelector('#account .wallet strong')?.textContent === '1,000'`,
+  )
   await second.open(`${app.url}/#/library`)
   await second.until(`${textOf('.person')} === 'ann@example.com'`)
   await press(page, '.account .button')

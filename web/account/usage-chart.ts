@@ -1,5 +1,5 @@
-import { isAbort, type Api } from '../api.ts'
 // What was charged in a month: a chart by day, for all models or one, with the month and the model to choose.
+import { isAbort, type Api } from '../api.ts'
 import { type Bar, barChart } from '../chart.ts'
 import { element } from '../element.ts'
 import { formatCredits } from '../job-words.ts'

@@ -78,7 +78,7 @@ export function openAct({
   const dialog: HTMLDialogElement = element(
     'dialog',
     {
-      class: 'code-dialog act-dialog',
+      class: 'dialog act-dialog',
       'aria-labelledby': titleId,
       onkeydown: (event: KeyboardEvent) => {
         // What comes of it would be missed.

@@ -157,9 +157,10 @@ export type JobOutcome =
   | { readonly status: 'needs_review'; readonly outputs?: readonly Asset[]; readonly error?: JobError }
   /**
    * The worker gives the job back unfinished: it stops, or this machine lacks something that the run needs (`hindered`), which
-   * then waits a while. It is queued again if its engine lets it, else it goes to review.
+   * then waits a while. It is queued again if its engine lets it, else it goes to review. After a restore (`isRestored`) that comes
+   * before a cancel or a deadline: the run may have been paid since the backup.
    */
-  | { readonly status: 'queued'; readonly hindered?: boolean }
+  | { readonly status: 'queued'; readonly hindered?: boolean; readonly isRestored?: boolean }
 
 /** The `credits` of the record: the hold while the job is active, the charge once it is terminal. */
 export function creditsShown(job: Job): number {

@@ -85,7 +85,9 @@ export function decideFinish(job: RunState | null, token: number, outcome: JobOu
     }
     case 'queued': {
       const availableAtMs = outcome.hindered ? nowMs + backoffMs(job.attempts, 1) : null
-      return wanted(job, nowMs) ?? unknown(job) ?? { status: 'queued', spent: false, availableAtMs }
+      // What its owner wished before the backup says nothing about what was paid after it.
+      const decided = outcome.isRestored ? unknown(job) : null
+      return decided ?? wanted(job, nowMs) ?? unknown(job) ?? { status: 'queued', spent: false, availableAtMs }
     }
   }
 }

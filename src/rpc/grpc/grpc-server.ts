@@ -57,7 +57,7 @@ export async function startGrpcServer(
   services: readonly GuardedService[],
   options: GrpcServerOptions,
 ): Promise<GrpcServer> {
-  const { bounds, pipeline, reflection, submissions, signIns, host, port, door = 'gRPC' } = options
+  const { bounds, pipeline, reflection, submissions, signIns, findClient, host, port, door = 'gRPC' } = options
   let open: OpenServices | undefined
   const guarded = await startGuardedServer({
     ...options,
@@ -68,6 +68,7 @@ export async function startGrpcServer(
         maxBytes: bounds.maxOpenRequestBytes,
         submissions,
         signIns,
+        findClient,
       })
       open = openServices
       const routes = new Map(services.flatMap((service) => [...addService(server, service, { bounds, admitted })]))

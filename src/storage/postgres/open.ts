@@ -260,7 +260,7 @@ function createKeyStore(
     },
     async changeAccount(...args) {
       const changed = await operate((tx) => changeAccount(tx, ...args))
-      reads.clearKeyCache()
+      clear()
       return changed
     },
   } satisfies Partial<Store>

@@ -248,7 +248,7 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
     },
     async changeAccount(accountId, change, by) {
       const changed = await operate('changeAccount', accountId, change, by)
-      reads.clearKeyCache()
+      clear()
       return changed
     },
   } satisfies Partial<Store>

@@ -255,7 +255,7 @@ function shareBar(charged: bigint, sum: bigint): HTMLElement {
   fill.style.width = `${share * 100}%`
   return element(
     'span',
-    { class: 'share' },
+    { class: 'share-of-all' },
     element('span', { class: 'share-bar' }, fill),
     `${Math.round(share * 100)}%`,
   )

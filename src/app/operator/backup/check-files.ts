@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 // Holds the stored files against the records that name them.
+import { createHash } from 'node:crypto'
 import type { Blobs } from '../../../files/blobs/blobs.ts'
 import { listRecordedFiles } from '../../../storage/recorded-files.ts'
 import type { TableSource } from '../../../storage/tables.ts'

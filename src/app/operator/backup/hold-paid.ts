@@ -39,7 +39,7 @@ export async function holdPaid(
   let held = 0
   async function hold(jobId: string, token: number): Promise<void> {
     await store.saveCheckpoint(jobId, token, { checkpoint: null, afterLoss: 'never' })
-    const job = await store.finishJob(jobId, token, { status: 'queued' })
+    const job = await store.finishJob(jobId, token, { status: 'queued', isRestored: true })
     if (job?.status === 'needs_review') held += 1
   }
   const back: ClaimedJob[] = []

@@ -82,7 +82,13 @@ export async function restore<Prepared>(
   if (to.databaseUrl) {
     const { restoreDatabase } = await import('../../../storage/postgres/dump.ts')
     await restoreDatabase(to.databaseUrl, from)
-    return { manifest, prepared: await prepare(to) }
+    const prepared = await prepare(to).catch((error: unknown) => {
+      throw new StartupError(
+        `The database was restored, but its jobs that may cost money were not sent to review: ${(error as Error).message}. Start no server on it; drop it and restore into an empty one.`,
+        { cause: error },
+      )
+    })
+    return { manifest, prepared }
   }
   return { manifest, prepared: await restoreFile(from, to, prepare) }
 }

@@ -55,6 +55,13 @@ export function sayPlace(place: string): void {
   process.stderr.write(`${styleText('dim', `on ${escapeHidden(place)}`, { stream: process.stderr })}\n`)
 }
 
+/** Says that the key of an operator can be read on its way to another machine. */
+function warnOfCleartext(url: string): void {
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
+    process.stderr.write(`${escapeHidden(url)} is without TLS: whoever is on the way can read the key.\n`)
+}
+
 function refuse(): never {
   throw new InvalidArgumentError('This command reads files of this machine; run it on the machine of the server.')
 }
@@ -88,6 +95,7 @@ async function openHere(): Promise<Installation> {
 async function openServer(url: string | undefined): Promise<Installation> {
   const { createRemoteAdmin, explainRemote } = await import('./remote.ts')
   const login = findLogin({ url, adviceOnKey: 'Set MEDIAGEN_KEY to a key with the permission admin.' })
+  warnOfCleartext(login.url)
   const admin = createRemoteAdmin(login)
   return {
     admin,
