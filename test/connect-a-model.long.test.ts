@@ -50,7 +50,6 @@ test('a newcomer who follows the page gets a picture', async () => {
   const env = {
     HOME: clone,
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
-    MEDIAGEN_URL: `http://127.0.0.1:${http}`,
     MEDIAGEN_HTTP_PORT: http,
     MEDIAGEN_GRPC_PORT: grpc,
   }
@@ -84,7 +83,10 @@ test('a newcomer who follows the page gets a picture', async () => {
     expect(said).toMatch(/^The catalog is valid: \d+ models\.$/m)
     expect(said).toMatch(/^upstream +openai +yes +none +1 of 1 +-$/m)
 
-    const { stdout, stderr } = await run('sh', ['-ec', make], { cwd: clone, env })
+    const { stdout, stderr } = await run('sh', ['-ec', make], {
+      cwd: clone,
+      env: { ...env, MEDIAGEN_URL: `http://127.0.0.1:${http}` },
+    })
     expect(stderr).toMatch(/^5 credits$/m)
     expect(stdout).toMatch(/^files +boat\.webp$/m)
     expect(readFileSync(join(clone, 'boat.webp')).equals(readFileSync(join(root, 'docs/console.webp')))).toBe(true)

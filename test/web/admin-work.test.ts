@@ -207,9 +207,10 @@ inBrowser('one finds out why a model is missing, and what its provider says', as
   await using page = await browser.openPage()
   await openAdmin(page, admin)
   await page.evaluate(`${figureOf('Models not ready')}.click()`)
-  await page.until(`location.hash === '#/models?state=unready' && ${isWhole} && ${columnOf(0)}.length === 2`)
+  await page.until(`location.hash === '#/models?state=unready' && ${isWhole} && ${columnOf(0)}.length === 3`)
   expect(await page.evaluate(columnOf(1))).toEqual([
     expect.stringContaining('no-such-program-anywhere'),
+    expect.stringContaining('ended on 2026-01-31'),
     expect.stringContaining('the server has no environment variable LOST'),
   ])
   await fill(page, '.filters input', 'keyless')

@@ -45,7 +45,7 @@ async function fill(): Promise<{ values: Map<string, string>; bodies: Readonly<R
       ['model', model],
       ['job_id', job.job_id],
       ['webhook_id', created.webhook_id],
-      ['delivery_id', deliveries.data[0].delivery_id],
+      ['delivery_id', deliveries.data?.[0]?.delivery_id],
       ['file_id', file.file_id],
       ['key_id', key.key_id],
       ['code', 'quote_expired'],
