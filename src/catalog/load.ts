@@ -50,7 +50,9 @@ export function loadCatalog(
       else models.set(model.id, model)
     }
   }
-  problems.push(...findTakenAliases([...models.values()]), ...findWrongSuccessors(models))
+  problems.push(...findTakenAliases([...models.values()]))
+  // A model that could not be read may be the successor of another.
+  if (problems.length === 0) problems.push(...findWrongSuccessors(models))
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
     const shown = [...problems.slice(0, mostProblemsShown), ...(hidden > 0 ? [`and ${hidden} more`] : [])]

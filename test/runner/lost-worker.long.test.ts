@@ -160,7 +160,7 @@ test('jobs of all accounts are listed, by state, account and model; an unknown o
   expect(await list('--status', 'queued', '--limit', '1')).toBe(1)
   expect(await list('--status', 'succeeded')).toBe(0)
   expect(await list('--model', modelOf('paid'))).toBe(0)
-  expect((await line.run(['admin', 'jobs', 'list'])).stdout).toMatch(/^job_id +account_id +key_name +status +model/)
+  expect((await line.run(['admin', 'jobs', 'list'])).stdout).toMatch(/^job_id +status +model +account/)
   expect(await line.run(['admin', 'jobs', 'list', '--status', 'lost'])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('needs_review'),

@@ -37,6 +37,7 @@ test('a job that ended is told, and the published library verifies who told it',
   expect(delivery).toEqual({
     delivery_id: headers['webhook-id'],
     webhook_id,
+    url: expect.stringMatching(/^http/),
     job_id: job.job_id,
     type: 'job.succeeded',
     status: 'delivered',

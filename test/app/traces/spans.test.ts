@@ -71,6 +71,7 @@ test('a webhook that is sent again has a trace of its own, with a link to the st
   const [delivery] = (await server.app.admin.findDeliveries({ accountId: server.app.account.accountId })).deliveries
   await expect.poll(() => find(to.spans, 'webhook').length).toBe(1)
   await receiver.next()
+  await expect.poll(() => find(to.spans, 'webhook').length).toBe(2)
   await server.app.app[Symbol.asyncDispose]()
   const [hold] = find(to.spans, 'hold')
   const attempts = find(to.spans, 'webhook').toSorted((a, b) => a.startMs - b.startMs)
