@@ -135,7 +135,7 @@ function workbench(deps: ViewDeps, model: ModelDetailRecord, readiness: Readines
 
   const panel = element(
     'form',
-    { class: 'panel', novalidate: true, onsubmit: submitted, onkeydown: shortcut, 'aria-label': 'Input' },
+    { class: 'input-form', novalidate: true, onsubmit: submitted, onkeydown: shortcut, 'aria-label': 'Input' },
     form.element,
     bar.element,
   )

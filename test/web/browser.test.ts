@@ -113,9 +113,9 @@ inBrowser('a press before the price is known shows the price, and starts nothing
   })
   await using page = await browser.openPage()
   await page.open(`${proxy.url}/#key=${account.key}&/model/builtin/image/art/text-to-image`)
-  await page.until(`document.querySelector('.panel textarea')`)
+  await page.until(`document.querySelector('.input-form textarea')`)
   await page.evaluate(`{
-    const words = document.querySelector('.panel textarea')
+    const words = document.querySelector('.input-form textarea')
     words.value = 'a red fox'
     words.dispatchEvent(new Event('input', { bubbles: true }))
     words.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true }))
