@@ -51,6 +51,7 @@ test('one trace goes from a request at a gateway to the webhook, across processe
   })
   const { accountId } = await createTestAccount(line)
   const { key, key_id } = await line.json([
+    'admin',
     'keys',
     'create',
     '--account',
@@ -64,7 +65,7 @@ test('one trace goes from a request at a gateway to the webhook, across processe
   const gateway = await line.serve({ MEDIAGEN_CORE_URL: core.grpcUrl ?? '', OTEL_SERVICE_NAME: 'gateway' })
 
   const { send } = openClient(gateway.httpUrl, key)
-  expect((await send('/v1/webhooks', { url: receiver.url })).status).toBe(201)
+  const { body: endpoint } = await send('/v1/webhooks', { url: receiver.url })
   const { body: job } = await send(
     '/v1/run?wait=true',
     { model: 'test/remote', input: { prompt: 'a very private prompt' }, max_credits: 7 },
@@ -72,6 +73,10 @@ test('one trace goes from a request at a gateway to the webhook, across processe
   )
   expect(job).toMatchObject({ status: 'succeeded', credits: 7 })
   const { headers } = await receiver.next()
+  // A stop would cut off the answer.
+  await expect
+    .poll(async () => (await send(`/v1/webhooks/${endpoint.webhook_id}/deliveries`)).body.data[0].status)
+    .toBe('delivered')
   const logs = (await Promise.all([gateway, core, worker].map((one) => one.stop()))).map(({ stdout }) => stdout)
 
   const tree = toTree(collector.spans, traceId)
