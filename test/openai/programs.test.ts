@@ -4,6 +4,7 @@
 // - danny-avila/LibreChat 8731432f64aaaf70633b0a60922ee8182baa630d, api/app/clients/tools/structured/OpenAIImageTools.js
 // - nextcloud/integration_openai d807260718250f93d7eb52063ec4f85e698c408a, lib/Service/OpenAiAPIService.php
 // - n8n-io/n8n 98c7dba83628bb722e1f315de32fd899dd970096, the operation image/generate of its OpenAI node (OpenAi/v2)
+// - langgenius/dify-official-plugins 286718e5564fa85b6ddd73235b5538b3e7a9d092, tools/openai/tools/gpt_image_generate.py
 // - BerriAI/litellm 008d4a202a9bf5562a07c5c82143a4b8727f12ba, litellm/llms/openai/openai.py
 import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
@@ -112,6 +113,12 @@ const programs: Program[] = [
       const { status, body: answer } = await post(key, body, 'n8n')
       return status < 400 ? { picture: answer.data[0].b64_json } : { shown: answer.error.message }
     },
+    shown: words,
+  },
+  {
+    name: 'Dify',
+    // It calls OpenAI's Python library with what differs from its defaults.
+    make: async (key) => asLibrary(key, { model: 'gpt-image-1', prompt: 'a fox', n: 1, size: '1024x1024' }),
     shown: words,
   },
   {
