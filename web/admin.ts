@@ -1,6 +1,7 @@
 // Starts the operator's console at /admin: finds out who the operator is, then shows the page that the URL names.
 import { checkOperator, createAdmin } from './admin/client.ts'
 import type { PageDeps } from './admin/deps.ts'
+import { watchJobs } from './admin/job-events.ts'
 import { AccountNames } from './admin/names.ts'
 import { accountPage } from './admin/pages/account.ts'
 import { accountsPage } from './admin/pages/accounts.ts'
@@ -78,6 +79,7 @@ function openSession(key: string | null, name: string | null = null): void {
     forgetEverything()
     showSignIn(refused)
   })
+  void watchJobs(admin, signal)
   const names = new AccountNames(admin)
   const who = name === null ? [] : [element('span', { class: 'person', title: name }, name)]
   account.replaceChildren(

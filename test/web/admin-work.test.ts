@@ -172,6 +172,21 @@ inBrowser('the overview says what runs and waits; a job of anybody is canceled f
   expect(page.errors).toEqual([])
 })
 
+inBrowser('a job that starts and ends is shown by the stream of changes, without reading now and then', async () => {
+  const { app } = admin
+  await using page = await browser.openPage()
+  // The pause between two readings never ends.
+  const source = `{ const real = setTimeout; window.setTimeout = (call, ms, ...more) => ms === 5000 ? 0 : real(call, ms, ...more) }`
+  await page.send('Page.addScriptToEvaluateOnNewDocument', { source })
+  await openAdmin(page, admin, '#/jobs')
+  const gate = app.gate()
+  const { body: job } = await app.generate('test/gate/text-to-image', gate.input, { wait: false })
+  const row = `[...document.querySelectorAll('.admin-table tbody tr')].find((one) => one.innerHTML.includes('${job.job_id}'))?.innerText`
+  await page.until(row)
+  gate.open()
+  await page.until(`/succeeded|done/i.test(${row})`)
+})
+
 inBrowser('a delivery that failed is sent again', async () => {
   const { app, hooks } = admin
   let answer = 500

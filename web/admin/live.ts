@@ -1,5 +1,7 @@
-// What is kept up to date while the page is seen: read again after a pause, when the page is shown again, or on demand.
+// What is kept up to date while the page is seen: read again when jobs change, after a pause, when the page is shown again, or on
+// demand.
 import { isAborted, isMissing } from './client.ts'
+import { onJobs } from './job-events.ts'
 
 const usualPauseMs = 5000
 
@@ -39,9 +41,12 @@ export function keepLive(
     // A later call goes on by itself.
     if (own === turn && !signal.aborted) timer = setTimeout(() => void again(), pauseMs)
   }
+  /** A dialog may be about what is shown; a hidden page is read when it is shown. */
+  function mayRead(): boolean {
+    return document.visibilityState !== 'hidden' && !document.querySelector('dialog[open]')
+  }
   function again(): Promise<void> | undefined {
-    // A dialog may be about what is shown; a hidden page is read when it is shown.
-    if (document.visibilityState !== 'hidden' && !document.querySelector('dialog[open]')) return refresh()
+    if (mayRead()) return refresh()
     timer = setTimeout(() => void again(), pauseMs)
     return undefined
   }
@@ -52,6 +57,8 @@ export function keepLive(
     },
     { signal },
   )
+  // What is read more rarely is dear to read.
+  if (pauseMs === usualPauseMs) onJobs(() => mayRead() && void refresh(), signal)
   signal.addEventListener('abort', () => clearTimeout(timer))
   void refresh()
   return { refresh }
