@@ -88,13 +88,12 @@ async function requireProgram(program: 'pg_dump' | 'pg_restore', url: string): P
 /** Other users see the arguments of a process, but not its environment. */
 async function runProgram(program: string, url: string, args: readonly string[]): Promise<void> {
   const { password } = new Client({ connectionString: url })
-  const address = new URL(url)
-  address.password = ''
-  address.searchParams.delete('password')
+  // Not read as a URL: one of a socket has no host.
+  const address = url.replace(/^([^:]+:\/\/[^:/?#]*):[^/?#]*@/, '$1@').replace(/(?<=[?&])password=[^&]*&?/, '')
   // oxlint-disable-next-line node/no-process-env -- nothing is read from it: the program inherits it
   const env = { ...process.env, ...(password && { PGPASSWORD: password }) }
   try {
-    await run(program, [`--dbname=${address.href}`, ...args], { env, maxBuffer: 64 * 1024 * 1024 })
+    await run(program, [`--dbname=${address}`, ...args], { env, maxBuffer: 64 * 1024 * 1024 })
   } catch (error) {
     const [line = ''] = ((error as { stderr?: string }).stderr ?? '').split('\n')
     throw new StartupError(`${line || `${program} failed`}. Nothing else was changed.`, { cause: error })
