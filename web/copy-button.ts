@@ -30,12 +30,12 @@ export function copyButton(
 }
 
 /** A secret that the server shows only once, to copy. */
-export function shownOnce(secret: string, label: string): HTMLElement {
+export function shownOnce(secret: string, label: string, look = 'primary'): HTMLElement {
   const text = element('code', { class: 'secret', tabindex: '0', 'aria-label': label }, secret)
   return element(
     'div',
     { class: 'shown-once' },
     text,
-    copyButton('Copy', () => secret, { look: 'primary', shown: text }),
+    copyButton('Copy', () => secret, { look, shown: text }),
   )
 }

@@ -3,9 +3,9 @@ import type { Api } from '../api.ts'
 import { shownOnce } from '../copy-button.ts'
 import { dateField } from '../date-field.ts'
 import { askFirst, openDialog } from '../dialog.ts'
-import { button, element, uniqueId } from '../element.ts'
-import { problemNotice } from '../problem-notice.ts'
+import { element, uniqueId } from '../element.ts'
 import type { CreatedKeyRecord, KeyRecord, LimitedKeyRecord } from '../records.ts'
+import { openForm } from './form-dialog.ts'
 import { type Permission, rights } from './key-words.ts'
 import { limitFields } from './limit-fields.ts'
 
@@ -24,66 +24,45 @@ export function makeKey(api: Api, own: KeyRecord, onMade: () => void): void {
     first: toLocalDay(Date.now()),
     hint: own.expires_at ? 'Empty for as long as your own key.' : 'The end of this day; empty for ever.',
   })
-  const trouble = element('div', {})
-  const submit = element('button', { class: 'button primary', type: 'submit' }, element('span', {}, 'Make the key'))
-
-  async function make(): Promise<void> {
-    const permissions = choices.filter(({ box }) => box.checked).map(({ right }) => right)
-    const [change, day] = [limits.read(), lastDay.read()]
-    none.textContent = permissions.length === 0 ? 'Choose at least one.' : ''
-    if (permissions.length === 0 || change === null || day === null) return
-    const expires = day === '' ? null : new Date(new Date(`${day}T00:00`).getTime() + dayMs).toISOString()
-    submit.disabled = true
-    trouble.replaceChildren()
-    try {
-      const made = await api.post<CreatedKeyRecord>('/v1/keys', {
+  openForm({
+    title: 'Make a key',
+    label: 'Make the key',
+    fields: [
+      element('div', {}, element('label', { class: 'label', for: nameId }, 'Name'), name),
+      element(
+        'fieldset',
+        {},
+        element('legend', { class: 'label' }, 'It may'),
+        element('div', { class: 'checks' }, ...choices.map(({ element: row }) => row)),
+        none,
+      ),
+      lastDay.element,
+      element(
+        'details',
+        { class: 'more-fields' },
+        element('summary', {}, 'Limits: credits, websites, models'),
+        limits.element,
+      ),
+    ],
+    read() {
+      const permissions = choices.filter(({ box }) => box.checked).map(({ right }) => right)
+      const [change, day] = [limits.read(), lastDay.read()]
+      none.textContent = permissions.length === 0 ? 'Choose at least one.' : ''
+      if (permissions.length === 0 || change === null || day === null) return null
+      const expires = day === '' ? null : new Date(new Date(`${day}T00:00`).getTime() + dayMs).toISOString()
+      return {
         permissions,
         name: name.value.trim() || null,
         ...(Object.keys(change).length > 0 && { limits: change }),
         ...(expires && { expires_at: expires }),
-      })
-      dialog.close()
+      }
+    },
+    send: (wanted) => api.post<CreatedKeyRecord>('/v1/keys', wanted),
+    sent(made) {
       onMade()
       showKey(made)
-    } catch (error) {
-      submit.disabled = false
-      trouble.replaceChildren(problemNotice(error))
-    }
-  }
-  const form = element(
-    'form',
-    {
-      class: 'dialog-form',
-      novalidate: true,
-      onsubmit: (event: SubmitEvent) => {
-        event.preventDefault()
-        void make()
-      },
     },
-    element('div', {}, element('label', { class: 'label', for: nameId }, 'Name'), name),
-    element(
-      'fieldset',
-      {},
-      element('legend', { class: 'label' }, 'It may'),
-      element('div', { class: 'checks' }, ...choices.map(({ element: row }) => row)),
-      none,
-    ),
-    lastDay.element,
-    element(
-      'details',
-      { class: 'more-fields' },
-      element('summary', {}, 'Limits: credits, websites, models'),
-      limits.element,
-    ),
-    trouble,
-    element(
-      'div',
-      { class: 'dialog-buttons' },
-      submit,
-      button('Cancel', () => dialog.close(), { look: 'quiet' }),
-    ),
-  )
-  const dialog = openDialog('Make a key', [form])
+  })
 }
 
 /** What is shown once of a new key. */
@@ -110,44 +89,18 @@ function showKey(made: CreatedKeyRecord): void {
 /** Changes what a key may spend and where; `onChanged` is called when it has. */
 export function changeLimits(api: Api, key: KeyRecord, own: KeyRecord, onChanged: () => void): void {
   const fields = limitFields(key.limits, own.limits)
-  const trouble = element('div', {})
-  const submit = element('button', { class: 'button primary', type: 'submit' }, element('span', {}, 'Save'))
-
-  async function save(): Promise<void> {
-    const limits = fields.read()
-    if (limits === null) return
-    if (Object.keys(limits).length === 0) return dialog.close()
-    submit.disabled = true
-    trouble.replaceChildren()
-    try {
+  openForm({
+    title: `Limits of ${nameKey(key)}`,
+    label: 'Save',
+    fields: [fields.element],
+    read: fields.read,
+    async send(limits) {
+      if (Object.keys(limits).length === 0) return false
       await api.patch<LimitedKeyRecord>(`/v1/keys/${encodeURIComponent(key.key_id)}`, { limits })
-      dialog.close()
-      onChanged()
-    } catch (error) {
-      submit.disabled = false
-      trouble.replaceChildren(problemNotice(error))
-    }
-  }
-  const form = element(
-    'form',
-    {
-      class: 'dialog-form',
-      novalidate: true,
-      onsubmit: (event: SubmitEvent) => {
-        event.preventDefault()
-        void save()
-      },
+      return true
     },
-    fields.element,
-    trouble,
-    element(
-      'div',
-      { class: 'dialog-buttons' },
-      submit,
-      button('Cancel', () => dialog.close(), { look: 'quiet' }),
-    ),
-  )
-  const dialog = openDialog(`Limits of ${nameKey(key)}`, [form])
+    sent: (isChanged) => isChanged && onChanged(),
+  })
 }
 
 /** Asks, then revokes a key; false if it was kept. @throws Refused, Unreachable */

@@ -2,10 +2,10 @@
 import type { Api } from '../api.ts'
 import { shownOnce } from '../copy-button.ts'
 import { askFirst, openDialog } from '../dialog.ts'
-import { button, element, uniqueId } from '../element.ts'
+import { element, uniqueId } from '../element.ts'
 import { toMinute } from '../moment.ts'
-import { problemNotice } from '../problem-notice.ts'
 import type { CreatedWebhookRecord, RotatedWebhookRecord, WebhookRecord } from '../records.ts'
+import { openForm } from './form-dialog.ts'
 
 const longestDescription = 200
 const longestUrl = 2048
@@ -30,67 +30,45 @@ export function addWebhook(api: Api, onAdded: () => void): void {
     placeholder: 'production',
   })
   const includeInput = element('input', { type: 'checkbox', id: inputId })
-  const trouble = element('div', {})
-  const submit = element('button', { class: 'button primary', type: 'submit' }, element('span', {}, 'Add the webhook'))
-
-  async function add(): Promise<void> {
-    missing.textContent = url.value.trim() === '' ? 'Enter the URL of your server.' : ''
-    if (missing.textContent) return url.focus()
-    submit.disabled = true
-    trouble.replaceChildren()
-    try {
-      const made = await api.post<CreatedWebhookRecord>('/v1/webhooks', {
-        url: url.value.trim(),
-        description: note.value.trim() || null,
-        include_input: includeInput.checked,
-      })
-      dialog.close()
-      onAdded()
-      showSecret('The webhook was added', made.secret, 'Send it a test now to see whether it answers.')
-    } catch (error) {
-      submit.disabled = false
-      trouble.replaceChildren(problemNotice(error))
-    }
-  }
-  const form = element(
-    'form',
-    {
-      class: 'dialog-form',
-      novalidate: true,
-      onsubmit: (event: SubmitEvent) => {
-        event.preventDefault()
-        void add()
-      },
-    },
-    element(
-      'div',
-      {},
-      element('label', { class: 'label', for: urlId }, 'URL'),
-      url,
-      missing,
-      element('p', { class: 'help' }, 'Your server gets a signed POST there when a generation ends.'),
-    ),
-    element('div', {}, element('label', { class: 'label', for: noteId }, 'What you call it'), note),
-    element(
-      'div',
-      { class: 'check' },
-      includeInput,
+  openForm({
+    title: 'Add a webhook',
+    label: 'Add the webhook',
+    fields: [
       element(
-        'label',
-        { for: inputId },
-        'Send the input of generations along',
-        element('span', { class: 'fine' }, ' without large values'),
+        'div',
+        {},
+        element('label', { class: 'label', for: urlId }, 'URL'),
+        url,
+        missing,
+        element('p', { class: 'help' }, 'Your server gets a signed POST there when a generation ends.'),
       ),
-    ),
-    trouble,
-    element(
-      'div',
-      { class: 'dialog-buttons' },
-      submit,
-      button('Cancel', () => dialog.close(), { look: 'quiet' }),
-    ),
-  )
-  const dialog = openDialog('Add a webhook', [form])
+      element('div', {}, element('label', { class: 'label', for: noteId }, 'What you call it'), note),
+      element(
+        'div',
+        { class: 'check' },
+        includeInput,
+        element(
+          'label',
+          { for: inputId },
+          'Send the input of generations along',
+          element('span', { class: 'fine' }, ' without large values'),
+        ),
+      ),
+    ],
+    read() {
+      const address = url.value.trim()
+      missing.textContent = address === '' ? 'Enter the URL of your server.' : ''
+      if (address !== '')
+        return { url: address, description: note.value.trim() || null, include_input: includeInput.checked }
+      url.focus()
+      return null
+    },
+    send: (wanted) => api.post<CreatedWebhookRecord>('/v1/webhooks', wanted),
+    sent({ secret }) {
+      onAdded()
+      showSecret('The webhook was added', secret, 'Send it a test now to see whether it answers.')
+    },
+  })
 }
 
 /** Asks, then gives an endpoint another secret, which is shown once. @throws Refused, Unreachable */

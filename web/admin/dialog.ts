@@ -78,7 +78,7 @@ export function openAct({
   const dialog: HTMLDialogElement = element(
     'dialog',
     {
-      class: 'dialog act-dialog',
+      class: 'dialog',
       'aria-labelledby': titleId,
       onkeydown: (event: KeyboardEvent) => {
         // What comes of it would be missed.
@@ -99,26 +99,4 @@ export function openAct({
   dialog.showModal()
   const first = form.querySelector<HTMLElement>('input, select, textarea')
   ;(first ?? (isFinal ? cancel : act)).focus()
-}
-
-const saidMs = 2000
-
-/** A text to copy, with its button. */
-export function copyRow(text: string, label: string): HTMLElement {
-  const code = element('code', { class: 'secret', tabindex: 0, 'aria-label': label }, text)
-  const copy = button('Copy', () => void copyText(), { icon: 'copy', look: 'quiet small' })
-  const words = copy.querySelector('span')
-  async function copyText(): Promise<void> {
-    const copied = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    )
-    // Without the permission or TLS, the user copies by hand.
-    if (!copied) getSelection()?.selectAllChildren(code)
-    if (words) words.textContent = copied ? 'Copied' : 'Selected'
-    setTimeout(() => {
-      if (words) words.textContent = 'Copy'
-    }, saidMs)
-  }
-  return element('div', { class: 'copy-row' }, code, copy)
 }

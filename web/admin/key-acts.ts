@@ -1,12 +1,13 @@
 // What an operator does with API keys: make some at once, limit, revoke. The text of a key is shown once.
 import type { CreateKeyResponse, Key } from '../../gen/mediagen/v1/admin_pb.ts'
+import { shownOnce } from '../copy-button.ts'
 import { offerTable } from '../csv.ts'
 import { button, element } from '../element.ts'
 import { problemNotice } from '../problem-notice.ts'
 import { warnUnmatched } from './account-acts.ts'
 import { explainToOperator, toFailure } from './client.ts'
 import type { PageDeps } from './deps.ts'
-import { copyRow, openAct } from './dialog.ts'
+import { openAct } from './dialog.ts'
 import { choiceField, momentField, permissionsField, textField } from './fields.ts'
 import { allLimits, limitFields } from './limit-fields.ts'
 import { emptyNote } from './table.ts'
@@ -103,7 +104,7 @@ function showSecrets(made: readonly CreateKeyResponse[], failure: unknown): HTML
         'div',
         {},
         nameOf(one) === '' ? null : element('p', { class: 'label' }, nameOf(one)),
-        copyRow(one.secret, `Key ${nameOf(one)}`),
+        shownOnce(one.secret, `Key ${nameOf(one)}`, 'quiet small'),
       ),
     ),
     made.length > 1 ? element('p', {}, save) : null,
