@@ -2,6 +2,7 @@
 // tests of the REST interface run against one process, and those in which it can matter again through a pure gateway in front of
 // a core elsewhere; no test knows in which run it is.
 import { accessSync, constants, statfsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -27,12 +28,18 @@ function hasRoom(folder: string): boolean {
 // The longest begin first, so that no worker is left with one of them when the other has nothing more to do. By itself
 // Vitest begins with the largest files, as long as it has not seen them run.
 const longest = [
+  'crash/kill-remote.long',
+  'crash/kill-paid.long',
+  'fleet/postgres.long',
   'crash/kill-server.long',
-  'simulation/simulation.long',
   'simulation/paid.long',
-  'runner/lost-worker.long',
-  'cli/operator',
+  'storage/pgbouncer.long',
+  'fleet/store-of-files.long',
+  'simulation/simulation.long',
+  'fuzz/doors.long',
+  'engines/bad-answers.long',
   'faults/fsync.long',
+  'cli/operator',
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
 longest.push(join(import.meta.dirname, 'packages/builtin/test/film.long.test.ts'))
 
@@ -68,10 +75,12 @@ const notOnPostgres = [
   // About the disk of SQLite, or about no store.
   'test/faults/{disk,fsync.long}.test.ts',
   'test/engines/remote-simulation.long.test.ts',
+  'test/engines/builtin/isolation.long.test.ts',
   // They choose their stores themselves.
   'test/storage/!(ledger-property*|verify*)',
-  // Its long version runs there at the same time.
-  'test/simulation/paid.test.ts',
+  // Their long versions run there at the same time.
+  'test/crash/kill-{paid,remote,server,upload}.test.ts',
+  'test/simulation/{paid,simulation}.test.ts',
 ]
 const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }
 // So many in a run: what is tried at random again and again takes several times as long there as in SQLite.
@@ -85,9 +94,7 @@ const throughGateway =
     .concat('test/cli/conformance.test.ts')
 
 // What is measured on a server under attack is measured when all others have ended.
-const attacks = 'test/attacks/**/*.long.test.ts'
-const timed = [attacks, 'test/rpc/hostile-floods.long.test.ts']
-const afterTheOthers = { sequence: { groupOrder: 1 } }
+const timed = ['test/attacks/**/*.long.test.ts', 'test/rpc/hostile-{calls,frames}.long.test.ts']
 
 const long = { env: { ...seedOf(variedSeed), MEDIAGEN_TEST_LONG: '1' }, testTimeout: 3_600_000 }
 const postgresLong = {
@@ -110,8 +117,8 @@ export default defineConfig({
     // Tests of what is kept in memory collect the garbage first.
     execArgv: ['--expose-gc'],
     sequence: { sequencer: LongestFirst },
-    // For two cores: half of their time, tests wait for servers, programs and clocks.
-    maxWorkers: 4,
+    // More than cores: half of their time, tests wait for servers, programs and clocks.
+    maxWorkers: Math.ceil(availableParallelism() * 2.5),
     // A time-out is a safety net, not an assertion: one core beside a busy loop is to be enough for every test.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -147,7 +154,7 @@ export default defineConfig({
           exclude: timed,
         },
       },
-      { extends: true, test: { ...long, ...afterTheOthers, name: 'long-timed', include: timed } },
+      { extends: true, test: { ...long, sequence: { groupOrder: 1 }, name: 'long-timed', include: timed } },
       {
         extends: true,
         test: {
@@ -171,13 +178,12 @@ export default defineConfig({
         test: {
           ...postgresLong,
           name: 'postgres-long',
-          include: ['crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage', 'webhooks'].map(
+          include: ['crash', 'engines', 'faults', 'runner', 'simulation', 'storage', 'webhooks'].map(
             (folder) => `test/${folder}/**/*.long.test.ts`,
           ),
           exclude: notOnPostgres,
         },
       },
-      { extends: true, test: { ...postgresLong, ...afterTheOthers, name: 'postgres-long-timed', include: [attacks] } },
     ],
   },
 })

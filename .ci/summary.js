@@ -8,7 +8,7 @@ const files = []
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const failures = []
 
-for (const name of ['tests', 'tests-builtin', 'tests-long', 'tests-postgres']) {
+for (const name of ['tests', 'tests-builtin', 'tests-long']) {
   const report = readReport(name)
   counts.passed += report.numPassedTests
   counts.failed += report.numFailedTests

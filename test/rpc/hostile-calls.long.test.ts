@@ -1,45 +1,13 @@
-// The attacks on the gRPC port that once stopped the server, against the real program: its memory and /healthz are watched.
-// docs/decisions/grpc-port.md says what bounds them.
+// Calls that once stopped the server: bombs, requests that do not end, answers that nobody reads. Its memory and /healthz are watched.
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { startTarget, type Target } from '../fuzz/target.ts'
-import { type FramePeer, frameTypes, openFramePeer, toFrame as toHttpFrame, toHeaders, toReset } from './raw-frames.ts'
-import { openRawClient, toField, toFrame } from './raw-grpc.ts'
+import { attack, createQuote, keepOn } from './flood.ts'
+import { toField, toFrame } from './raw-grpc.ts'
 
-// Each attack cost 400 to 1,700 MB before, and most of them more than a second of /healthz on a quiet machine, which is printed.
-const mostGrowthMb = 250
-const attackMs = 12_000
-const createQuote = '/mediagen.v1.QuotesService/CreateQuote'
 const reflect = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
-
-/** Attacks a server of its own; a caller with a key is answered while that goes on and afterwards. */
-async function attack(target: Target, run: () => Promise<void>): Promise<void> {
-  const before = target.residentMb()
-  using client = await openRawClient(target.grpcUrl, target.key)
-  const ask = () => client.call('WalletService/GetWallet', { body: toFrame(Buffer.alloc(0)) }).ended
-  const served = { status: 0, message: '' }
-  expect(await ask()).toMatchObject(served)
-  const running = run()
-  await sleep(attackMs / 2)
-  expect(await ask(), 'amid the attack').toMatchObject(served)
-  await running
-  expect(await ask(), 'after the attack').toMatchObject(served)
-  const worst = target.worst()
-  console.log(
-    `resident ${Math.round(before)} MB before, ${worst.residentMb} MB at most; longest /healthz ${worst.healthzMs} ms`,
-  )
-  expect(worst.alive).toBe(true)
-  expect(target.errors).toEqual([])
-  expect(worst.residentMb - before).toBeLessThan(mostGrowthMb)
-}
-
-/** Does something again and again for as long as an attack lasts. */
-async function keepOn(again: (turn: number) => Promise<unknown>): Promise<void> {
-  const until = performance.now() + attackMs
-  for (let turn = 0; performance.now() < until; turn++) await again(turn)
-}
 
 function connect(target: Target): ClientHttp2Session {
   const session = http2.connect(target.grpcUrl)
@@ -56,23 +24,6 @@ function begin(session: ClientHttp2Session, path: string, headers: Record<string
     ...headers,
   })
   return stream.on('error', () => {})
-}
-
-/** Several peers that flood until they are closed, and then come again. */
-async function flood(target: Target, peers: number, send: (peer: FramePeer, from: number) => number): Promise<void> {
-  const floodOnce = async (): Promise<void> => {
-    using peer = await openFramePeer(target.grpcUrl)
-    const { socket } = peer
-    let stream = 1
-    const until = performance.now() + attackMs
-    while (!socket.destroyed && performance.now() < until) {
-      stream = send(peer, stream)
-      await sleep(5)
-      // What the peer was not sent yet is not multiplied.
-      while (!socket.destroyed && socket.writableLength > 1_000_000) await sleep(5)
-    }
-  }
-  await Promise.all(Array.from({ length: peers }, () => keepOn(() => floodOnce().catch(() => sleep(20)))))
 }
 
 const nulls = Buffer.alloc(6_000_000, Buffer.from([0x0a, 0x02, 0x08, 0x00]))
@@ -116,41 +67,6 @@ test.for([
     })
     session.destroy()
   })
-})
-
-test('calls that are given up at once, thousands a second', { timeout: 120_000 }, async () => {
-  await using target = await startTarget()
-  await attack(target, () =>
-    flood(target, 6, (peer, from) => {
-      for (let stream = from; stream < from + 60; stream += 2)
-        peer.send(toHeaders(stream, createQuote, null), toReset(stream))
-      return from + 60
-    }),
-  )
-})
-
-test('calls whose refusals are not read from the socket', { timeout: 120_000 }, async () => {
-  await using target = await startTarget()
-  await attack(target, () =>
-    flood(target, 6, (peer, from) => {
-      peer.socket.pause()
-      peer.send(...Array.from({ length: 100 }, (_, at) => toHeaders(from + 2 * at, createQuote, null, true)))
-      return from + 200
-    }),
-  )
-})
-
-test('PING and SETTINGS as fast as they go, read or not', { timeout: 120_000 }, async () => {
-  await using target = await startTarget()
-  const pings = Buffer.concat(Array.from({ length: 2000 }, () => toHttpFrame(frameTypes.ping, 0, 0, Buffer.alloc(8))))
-  const settings = Buffer.concat(Array.from({ length: 2000 }, () => toHttpFrame(frameTypes.settings, 0, 0)))
-  await attack(target, () =>
-    flood(target, 4, (peer, turn) => {
-      if (turn % 4 === 3) peer.socket.pause()
-      peer.send(turn % 2 === 0 ? pings : settings)
-      return turn + 1
-    }),
-  )
 })
 
 test('reflection that is asked and not read', { timeout: 120_000 }, async () => {
