@@ -1,58 +1,26 @@
 // `providers check`: what it says of servers that work, refuse the key, answer something else, hang or are not there, and of
 // the models that wait for them.
-import { copyFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-import type { Provider } from '../../src/engines/remote/provider.ts'
 import { type Faults, html, serveFake } from '../engines/remote/fakes/fake.ts'
 import { type KindCase, kindCases, secrets } from '../engines/remote/kinds.ts'
 import { openCommandLine } from './command-line.ts'
+import { cases, findCase, type MoreModels, writeModels } from './provider-models.ts'
 import type { Ended } from './run-main.ts'
 
 const missing = 'a key that it needs is missing: the server has no environment variable KEY'
 const wrongKey = 'sk-wrong-9876543210'
-/** One of each kind of provider. */
-const cases = [...new Map(kindCases.toReversed().map((one) => [one.kind, one])).values()].toReversed()
 const names = cases.map(({ kind }) => kind)
-
-function findCase(kind: string): KindCase {
-  return cases.find((one) => one.kind === kind) as KindCase
-}
 
 /** Runs the command on a catalog with one model for each of these providers. */
 async function check(
   origins: Readonly<Record<string, string>>,
   key: string | null,
   args: readonly string[] = [],
-  more: { readonly fallback?: object; readonly providers?: object; readonly specs?: readonly EngineSpec[] } = {},
+  more: MoreModels = {},
 ): Promise<Ended & { readonly reports: any[] }> {
   await using line = openCommandLine(key === null ? {} : { KEY: key })
-  copyFileSync(join(import.meta.dirname, '../engines/remote/workflow.json'), join(line.folder, 'workflow.json'))
-  const specs = more.specs ?? Object.entries(origins).map(([kind, origin]) => findCase(kind).toSpec(origin))
-  const providers = Object.fromEntries(
-    specs.map(({ kind, provider }) => [kind, { ...(provider as Provider), name: undefined }]),
-  )
-  const models = specs.map((spec) => ({
-    id: `test/${spec.kind}`,
-    name: spec.kind,
-    description: spec.kind,
-    category: 'text-to-image',
-    modality: 'image',
-    owned_by: 'test',
-    created: '2026-01-01',
-    price: { credits: 1 },
-    engine: {
-      ...spec,
-      base_folder: undefined,
-      provider: spec.kind,
-      ...(more.fallback && { fallback: [more.fallback] }),
-    },
-    input: { type: 'object', properties: { prompt: { type: 'string' } } },
-  }))
-  const file = join(line.folder, 'models.json')
-  writeFileSync(file, JSON.stringify({ providers: { ...providers, ...more.providers }, models }))
+  const file = writeModels(line.folder, origins, more)
   const ended = await line.run(['admin', 'providers', 'check', ...args], { MEDIAGEN_CATALOG: file })
   expect(ended.stdout + ended.stderr).not.toContain(key ?? secrets.KEY)
   return { ...ended, reports: args.includes('--json') ? JSON.parse(ended.stdout) : [] }

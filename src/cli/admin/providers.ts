@@ -5,6 +5,7 @@ import { readConfig } from '../../config.ts'
 import { print } from '../user/print.ts'
 import { withExample } from './common/examples.ts'
 import { type Admin, openChosenServer } from './common/installation.ts'
+import { addTryCommand } from './try-providers.ts'
 
 const longestSeconds = 60
 
@@ -30,6 +31,7 @@ export function addProviderCommands(parent: Command): void {
       const isWell = reports.every((one) => !isBroken(one) && one.models.every((model) => model.waits_for === null))
       if (!isWell) process.exitCode = 1
     })
+  addTryCommand(providers)
 }
 
 /** As the server there asks them. */
