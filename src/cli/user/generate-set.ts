@@ -94,7 +94,8 @@ export async function generateSet(user: UserContext, model: string, options: Gen
     say(`The same command with --idempotency-key ${key} resumes these and pays once.\n`, process.stderr)
   if (missed.some(({ job }) => job !== null && !isTerminal(job)))
     say('Jobs that have not ended go on; “mediagen watch JOB_ID” waits for one.\n', process.stderr)
-  if (missed.length > 0) throw new StartupError(`${missed.length} of ${ended.length} ${detach ? 'were not started' : 'have no output'}.`)
+  if (missed.length > 0)
+    throw new StartupError(`${missed.length} of ${ended.length} ${detach ? 'were not started' : 'have no output'}.`)
 }
 
 /** The inputs of a set. The same command with the same key has the same ones. */
