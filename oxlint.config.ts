@@ -72,7 +72,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'webhooks',
     ],
   },
-  cli: { imports: [client, 'app', 'config.ts', 'core', 'engines', 'gateway', 'gen', 'mcp', 'services'] },
+  cli: { imports: [client, 'app', 'config.ts', 'core', 'engines', 'gateway', 'gen', 'mcp', 'services', 'webhooks'] },
 }
 
 /** The files of `src/` itself. */

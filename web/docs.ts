@@ -1,47 +1,23 @@
 // The API reference at /docs: reads /openapi.json, and shows the page that the URL names.
 import { Refused } from '@mediagen/client/errors.ts'
 import { createApi } from './api.ts'
-import { settleKey } from './arrived-key.ts'
-import { Balance } from './balance.ts'
+import { openBar } from './bar.ts'
 import { Catalog } from './catalog.ts'
-import { openDialog } from './dialog.ts'
 import { createContents } from './docs/contents.ts'
 import { readReference, type Reference } from './docs/document.ts'
 import { modelView } from './docs/model-view.ts'
 import { operationView } from './docs/operation-view.ts'
 import { paragraphs } from './docs/words.ts'
 import { button, element, linkButton } from './element.ts'
-import { keyForm } from './key-view.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JsonObject } from './records.ts'
-import { followOtherTabs, forgetEverything } from './session.ts'
-import { endSession, noKey, readSignIn } from './sign-in.ts'
-import { walletBadge } from './wallet-badge.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
-const account = document.querySelector<HTMLElement>('#account') as HTMLElement
 
-let key: string | null = null
 let leaving = new AbortController()
-let session = new AbortController()
-
-/** Asks for a key over the page. */
-function signIn(): void {
-  const form = keyForm((entered) => {
-    dialog.close()
-    useKey(entered)
-  })
-  const dialog = openDialog('Your API key', [form])
-}
-
-async function signOut(): Promise<void> {
-  if (key === noKey) await endSession()
-  forgetEverything()
-  useKey(null)
-}
-
 let useKey: (entered: string | null) => void = () => {}
+const bar = openBar((key) => useKey(key))
 
 function overview({ description, groups }: Reference): HTMLElement {
   return element(
@@ -83,7 +59,7 @@ function needsKey(): HTMLElement {
     { class: 'reference-page' },
     element('h1', {}, 'Models'),
     element('p', {}, 'Models and their input schemas are shown to whoever has a key of this server.'),
-    button('Enter a key', signIn, { icon: 'key', look: 'primary' }),
+    button('Enter a key', bar.signIn, { icon: 'key', look: 'primary' }),
   )
 }
 
@@ -95,10 +71,11 @@ function start(reference: Reference): void {
   function find(hash: string): HTMLElement {
     const [, kind = '', rest = ''] = /^#\/(\w+)\/(.+)$/.exec(hash) ?? []
     const id = decodeURIComponent(rest)
+    const key = bar.key()
     if (kind === 'model') return key === null ? needsKey() : modelView(id, key, leaving.signal)
     const operation = reference.operations.find((one) => one.id === id)
     if (!operation) return overview(reference)
-    return operationView(operation, reference, { key: () => key, signIn, signal: leaving.signal })
+    return operationView(operation, reference, { ...bar, signal: leaving.signal })
   }
   function show(focus: boolean): void {
     leaving.abort()
@@ -127,30 +104,15 @@ function start(reference: Reference): void {
       if (!(error instanceof Refused)) throw error
     }
   }
-  useKey = (entered) => {
-    const isNew = key === null && entered !== null
-    key = entered
-    session.abort()
-    session = new AbortController()
-    account.replaceChildren(
-      entered === null
-        ? button('Enter a key', signIn, { icon: 'key', look: 'quiet small' })
-        : walletBadge(
-            new Balance(
-              createApi(entered, () => {}),
-              session.signal,
-            ),
-            session.signal,
-          ),
-      ...(entered === null
-        ? []
-        : [button('Sign out', () => void signOut(), { icon: 'leave', look: 'bare square', wordless: true })]),
-    )
-    if (isNew) void addModels(entered)
+  let listed: string | null = null
+  useKey = (key) => {
+    if (key !== null && listed === null) void addModels(key)
+    listed = key
     if (location.hash.startsWith('#/model/')) show(false)
   }
   addEventListener('hashchange', () => show(true))
   show(false)
+  if (bar.key() !== null) useKey(bar.key())
 }
 
 async function load(): Promise<void> {
@@ -158,13 +120,7 @@ async function load(): Promise<void> {
   navigation.querySelector('[data-view="docs"]')?.setAttribute('aria-current', 'page')
   try {
     const response = await fetch('/openapi.json')
-    const known = settleKey()
     start(readReference((await response.json()) as JsonObject))
-    const { key: found } = await known
-    const own = found ?? ((await readSignIn()).person === null ? null : noKey)
-    // The reader may have entered one meanwhile.
-    if (key === null) useKey(own)
-    followOtherTabs(useKey, () => useKey(null))
   } catch (error) {
     main.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
   }

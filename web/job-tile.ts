@@ -1,4 +1,5 @@
 // A job as a tile of a gallery: its picture or state, and a few words.
+import { setLabel } from '@mediagen/client/variations.ts'
 import { createDraftPicture, type DraftPicture } from './draft-picture.ts'
 import { element, icon } from './element.ts'
 import { describeLabels, describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
@@ -28,7 +29,9 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
       if (state === shown) return
       shown = state
       link.dataset['status'] = next.status
-      const labels = describeLabels(next).map((text) => element('span', { class: 'label-chip' }, text))
+      // A line above the tiles says which are one set.
+      const { [setLabel]: _, ...others } = next.labels
+      const labels = describeLabels({ labels: others }).map((text) => element('span', { class: 'label-chip' }, text))
       const words = describeInput(next) ?? name(next.model)
       const money = next.credits > 0 ? ` · ${formatCredits(next.credits)}` : ''
       link.replaceChildren(

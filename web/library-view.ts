@@ -1,5 +1,6 @@
 // The library: the account's jobs, newest first, as far down as one has looked. What other tabs and programs start appears by
 // itself, and Back leads to the same place.
+import { setLabel } from '@mediagen/client/variations.ts'
 import { type Api, isAbort } from './api.ts'
 import { button, element } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
@@ -10,7 +11,6 @@ import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeDifferences } from './tile-differences.ts'
-import { setLabel } from './variation-plan.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const pageSize = 24

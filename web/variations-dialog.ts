@@ -1,5 +1,6 @@
 // Makes variations: picks seeds and values, prices all of them before the press, and starts them as one set.
 import { createIdempotencyKey, startGeneration } from '@mediagen/client/generate.ts'
+import { largestSeed, mapSome, mostVariations, planVariations, setLabel } from '@mediagen/client/variations.ts'
 import { isAbort } from './api.ts'
 import { openDialog } from './dialog.ts'
 import { element } from './element.ts'
@@ -7,13 +8,10 @@ import type { ChoiceField, ObjectField } from './form-model.ts'
 import { formatCredits } from './job-words.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, Json, JsonObject, ModelDetailRecord, QuoteRecord } from './records.ts'
-import { mostVariations, planVariations, randomSeed, setLabel } from './variation-plan.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const seedCounts = [1, 4, 8, 12]
 const settleMs = 300
-// Requests at once; the others wait for these.
-const atOnce = 4
 
 interface Priced {
   readonly input: JsonObject
@@ -28,7 +26,7 @@ export function openVariations(
   input: JsonObject,
   onJob: (job: JobRecord) => void,
 ): void {
-  const firstSeed = randomSeed()
+  const firstSeed = Math.floor(Math.random() * largestSeed)
   const closed = new AbortController()
   const stop = AbortSignal.any([signal, closed.signal])
   const words = element('p', { class: 'fine', role: 'status' })
@@ -145,26 +143,4 @@ function fieldset(title: string, options: readonly { readonly element: HTMLEleme
 function describeCount(count: number): string {
   if (count < 2) return 'Pick several seeds, or several values of a setting.'
   return count > mostVariations ? `That makes ${count}; at most ${mostVariations} go together.` : `${count} variations`
-}
-
-/** Maps with a few calls at once; the first failure ends it, after the calls that are under way. */
-async function mapSome<Item, Made>(items: readonly Item[], map: (item: Item) => Promise<Made>): Promise<Made[]> {
-  const made: Made[] = []
-  const waiting = [...items.entries()]
-  let failed = false
-  async function work(): Promise<void> {
-    for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
-      const [index, item] = next
-      try {
-        made[index] = await map(item)
-      } catch (error) {
-        failed = true
-        throw error
-      }
-    }
-  }
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work))
-  const lost = ends.find((end) => end.status === 'rejected')
-  if (lost) throw lost.reason
-  return made
 }

@@ -1,4 +1,5 @@
 // The page of a set of variations: side by side, each with what it does not share with the others; in full with the arrow keys.
+import { setLabel } from '@mediagen/client/variations.ts'
 import { type Api, isAbort } from './api.ts'
 import { openDialog } from './dialog.ts'
 import { button, element, icon, linkButton } from './element.ts'
@@ -9,7 +10,6 @@ import type { JobRecord, ListRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput } from './session.ts'
 import { describeDifferences } from './tile-differences.ts'
-import { setLabel } from './variation-plan.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 const refreshMs = 2000

@@ -11,7 +11,7 @@ import type { ServedAssets } from './routes/assets.ts'
 const web = join(import.meta.dirname, '../../web')
 
 /** The pages of every server. */
-export const site = createSite(web, '/console/', ['main.ts', 'docs.ts'])
+export const site = createSite(web, '/console/', ['main.ts', 'docs.ts', 'page.ts'])
 /** The page of operators, with files of its own: its port may serve no other page. */
 const adminSite = createSite(web, '/admin/', ['admin.ts'])
 

@@ -30,7 +30,7 @@ import { watchMethods } from './methods.ts'
 import { collectOperations } from './openapi/route.ts'
 import { allowOrigins, type Origins } from './origins.ts'
 import { type Overload, shedRequests } from './overload.ts'
-import { addProblemPages, sendProblemPage } from './problems/problem-pages.ts'
+import { addProblemPages, asksForPage, sendMissingPage, sendProblemPage } from './problems/problem-pages.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problems/problem.ts'
 import { createRefusalNotes } from './problems/refusals.ts'
 import { nameParameters } from './query.ts'
@@ -233,6 +233,8 @@ function createServer(
   app.decorateRequest('caller', null)
   traceRequests(app, deps.traces)
   const refuse = watchMethods(app, longestPath)
+  // A page is for where what it loads is served.
+  const hasPages = (): boolean => app.hasRoute({ method: 'GET', url: '/console/:name' })
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply)
     // Before the body is read: it does not matter here.
@@ -263,6 +265,8 @@ function createServer(
     else note.request(request, error)
     const { backTo } = request.routeOptions.config
     if (backTo !== undefined) return sendProblemPage(request, reply, error, backTo)
+    if (error.code === 'route_not_found' && hasPages() && asksForPage(request))
+      return sendMissingPage(request, reply, error)
     return sendProblem(request, reply, error, deps.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }

@@ -1,8 +1,11 @@
-// The operator's commands about webhooks: what there is, what was sent, and sending it again.
+// The commands about webhooks: what there is, what was sent, sending it again, and events for a program on this machine.
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from '../webhooks/webhook-app.ts'
-import { openCommandLine } from './command-line.ts'
+import { openCommandLine, watchEnd } from './command-line.ts'
 
 test('the operator sees endpoints and deliveries while the server runs, and has one delivered again', async () => {
   await using cli = openCommandLine()
@@ -70,4 +73,60 @@ test('the owner of an endpoint replaces its secret', async () => {
   expect(JSON.parse(stdout).secret).not.toBe(secret)
   const nobody = await cli.run(['webhooks', 'rotate-secret', 'wh_none'])
   expect([nobody.status, nobody.stderr]).toEqual([1, expect.stringContaining('There is no webhook')])
+})
+
+test('an owner adds an endpoint, and wrong ones are refused in words', async () => {
+  await using hooks = await startWebhookApp({ MEDIAGEN_ROLES: 'api' })
+  await using cli = openCommandLine({ MEDIAGEN_URL: hooks.app.url, MEDIAGEN_KEY: hooks.app.account.key })
+  const url = 'http://127.0.0.1:9000/hook'
+  expect(await cli.json(['webhooks', 'create', url, '--description', 'shop', '--include-input'])).toMatchObject({
+    webhook_id: expect.stringMatching(/^wh_/),
+    url,
+    description: 'shop',
+    include_input: true,
+    secret: expect.stringMatching(/^whsec_/),
+  })
+  expect((await cli.run(['webhooks', 'create', 'example.com'])).stderr).toContain('must be an absolute URL')
+  for (const [args, words] of [
+    [['listen', '/hooks'], '“/hooks” must be a port of this machine or an address'],
+    [['listen', '9000', '--secret', 'mine'], '--secret must be whsec_ and the base64 of at least 24 bytes'],
+  ] as const) {
+    const { status, stderr } = await cli.run(['webhooks', ...args])
+    expect([status, stderr]).toEqual([1, expect.stringContaining(words)])
+  }
+})
+
+test('P441 webhooks listen sends what ends from now on to a local program, once each, signed as deliveries are', async () => {
+  // The server itself could not reach it.
+  await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false' })
+  await using cli = openCommandLine({ MEDIAGEN_URL: hooks.app.url, MEDIAGEN_KEY: hooks.app.account.key })
+  await using receiver = await openReceiver()
+  const gate = hooks.app.gate()
+  const begun = await hooks.app.generate('test/gate/text-to-image', gate.input, { wait: false })
+  await hooks.runJob()
+  const child = await cli.start(['webhooks', 'listen', receiver.url, '--json'])
+  const ended = watchEnd(child)
+  const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]()
+  const nextLine = async () => JSON.parse((await lines.next()).value ?? 'null')
+  const { secret } = await nextLine()
+  const made = await hooks.runJob()
+  const first = await receiver.next()
+  // Anything else would be refused.
+  const event = new Webhook(secret).verify(first.body, first.headers as Record<string, string>)
+  const { input: _, ...facts } = made
+  expect(event).toMatchObject({ type: 'job.succeeded', timestamp: made.finished_at, data: { ...facts, input: null } })
+  // One that began before, and an endpoint that does not take it.
+  receiver.answer = 500
+  await hooks.app.send(`/v1/jobs/${begun.body.job_id}/cancel`, { method: 'POST' })
+  expect((await receiver.next()).event).toMatchObject({ type: 'job.canceled', data: { job_id: begun.body.job_id } })
+  expect([await nextLine(), await nextLine()]).toEqual([
+    { type: 'job.succeeded', job_id: made.job_id, answer: 200 },
+    { type: 'job.canceled', job_id: begun.body.job_id, answer: 500 },
+  ])
+  receiver.answer = (response) => response.destroy()
+  const last = await hooks.runJob()
+  expect(await nextLine()).toEqual({ type: 'job.succeeded', job_id: last.job_id, answer: expect.any(String) })
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ status: 0, stderr: '' })
+  expect(receiver.received).toHaveLength(3)
 })

@@ -36,3 +36,30 @@ test.each(['nonsense', 'toString', 'hasOwnProperty', '__proto__', '%3Cscript%3E'
     expectProblem(await app.send(`/problems/${code}`, { key: null }), app.url, 'route_not_found')
   },
 )
+
+// What browsers send.
+const forPeople = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+test.each(['/nothing', '/problems/nonsense', '/favicon.ico/%3Cscript%3E'])(
+  'P440 a person who follows a wrong link to %s gets a page of the console, with status 404',
+  async (path) => {
+    const { status, headers, body } = await app.send(path, { key: null, headers: forPeople })
+    expect([status, headers.get('content-type'), headers.get('vary')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+      expect.stringContaining('accept'),
+    ])
+    expect(body).toMatch(/<h1>There is no such page<\/h1>.*href="\/#\/".*href="\/docs"/s)
+    expect(body).not.toContain('<script>')
+  },
+)
+
+test.each([
+  ['/v1/nothing', 'GET', forPeople],
+  ['/nothing', 'POST', forPeople],
+  ['/console/main.js', 'GET', forPeople],
+  ['/nothing', 'GET', { accept: '*/*' }],
+  ['/nothing', 'GET', { accept: 'application/json' }],
+])('P440 a program gets the problem: %s by %s', async (path, method, headers) => {
+  expectProblem(await app.send(path, { key: null, method, headers }), app.url, 'route_not_found')
+})

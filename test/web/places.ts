@@ -144,7 +144,8 @@ export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>>
     'job-deleted': at(`#/job/${jobs.deleted}`, `document.querySelector('.job .notice')`),
     'job-unknown': at('#/job/job_none', `document.querySelector('.notice')`),
     problems: outside('/problems'),
-    problem: outside('/problems/quote_expired'),
+    problem: outside('/problems/quote_expired', `document.querySelector('.wallet')`),
+    'no-such-page': outside('/nothing', `document.querySelector('.wallet')`),
     reference: outside('/docs', `document.querySelector('.reference-page h1')`),
     'reference-operation': at('#/operation/startGeneration', `document.querySelector('.try')`),
     'reference-answer': async (page) => {

@@ -35,6 +35,20 @@ test('the page is framed like the console, and loads a script of its own', async
   expect(body).toContain('<a href="/docs" data-view="docs">API</a>')
 })
 
+inBrowser.for(['/problems/quote_expired', '/no/such/page'])(
+  'who is signed in sees so at %s, and can leave there',
+  async (path) => {
+    await using page = await openReference('', { signedIn: true })
+    await page.open(app.url + path)
+    await page.until(`/\\d+ credits/.test(${textOf('#account .wallet')})`)
+    expect(await page.evaluate(`document.querySelector('#navigation').hidden`)).toBe(false)
+    await press(page, '#account button')
+    await page.until(`${textOf('#account')} === 'Enter a key'`)
+    await page.open(`${app.url}/`)
+    await page.until(`document.querySelector('#key-field')`)
+  },
+)
+
 inBrowser('on a phone the first screen leads to the form of a request', async () => {
   await using page = await openReference()
   await page.resize(390)

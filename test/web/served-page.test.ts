@@ -53,7 +53,7 @@ test.each(['/', '/admin'])(
   },
 )
 
-test.each(['/', '/docs', '/admin'])(
+test.each(['/', '/docs', '/problems', '/admin'])(
   'the script of %s is plain JavaScript that imports nothing; every icon exists',
   async (place) => {
     const { text } = await fetchText((await findFiles(place))['js'] ?? '')
@@ -100,11 +100,11 @@ test('what no page loads is not there', async () => {
     expect([name, (await fetchText(`/console/${name}`)).response.status]).toEqual([name, 404])
 })
 
-test('the pages about problems load the same sheet and no script', async () => {
+test('the pages about problems load the same sheet, and show their links without their script', async () => {
   const { css } = await findFiles('/')
   for (const path of ['/problems', '/problems/quote_expired']) {
     const found = await findFiles(path)
-    expect([found['css'], found['js']]).toEqual([css, undefined])
+    expect([found['css'], found['js']]).toEqual([css, expect.stringMatching(/^\/console\/page\./)])
     const { response, text } = await fetchText(path)
     expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'self';/)
     expect(text).toMatch(/<nav id="navigation" aria-label="Console"\s*>/)

@@ -10,6 +10,10 @@ import type { ProcessRights } from './permissions.ts'
 import { emptyFolders, type ProcessFolders } from './process-folders.ts'
 
 const checkMs = 100
+// People come back to a picture within this; a process begins again in well under a second.
+const usualIdleMs = 120_000
+// Why a process ends that has nothing to do.
+const unneeded = new Error('No longer needed')
 // Memory that threads and allocators of Node and WebAssembly reserve beyond resident memory: about 2 GB.
 const reservedBytes = 4 * 1024 ** 3
 
@@ -31,6 +35,8 @@ export interface ProcessPoolOptions {
   readonly size: number
   /** Additional processes while all are busy, for tasks of owners that have none. Default: 0. */
   readonly spare?: number
+  /** A process without a task for so long is ended; the next task forks another. Default: two minutes. */
+  readonly idleMs?: number
   /** A process that exceeds this is killed, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
@@ -68,15 +74,21 @@ interface Waiting<Request, Result> {
 /** Number of processes of all pools so far; gives each its own folder. */
 let forkedEver = 0
 
-/** Runs tasks in forked processes, one each at a time. Processes are forked on demand and kept. */
+/** A process that waits for a task, and what ends it if none comes. */
+interface Free {
+  readonly child: PooledProcess
+  readonly timer: NodeJS.Timeout
+}
+
+/** Runs tasks in forked processes, one each at a time. Processes are forked on demand, and kept until they have been idle for long. */
 export class ProcessPool<Request extends object, Result> {
   readonly #options: ProcessPoolOptions
   readonly #children = new Set<PooledProcess>()
   /** Owners of the running tasks, one entry per task. */
   readonly #busy: string[] = []
-  readonly #free: PooledProcess[] = []
+  readonly #free: Free[] = []
   readonly #waiting: Waiting<Request, Result>[] = []
-  /** Reasons of intended aborts and ends, which are not logged as warnings. */
+  /** Reasons of intended aborts, which are not logged as warnings. */
   readonly #aborts = new WeakSet<Error>()
   #closed = false
   #containment: Containment | null = null
@@ -212,9 +224,28 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   #takeFree(): PooledProcess | undefined {
-    let child = this.#free.pop()
-    while (child?.dying) child = this.#free.pop()
-    return child
+    for (let free = this.#free.pop(); free; free = this.#free.pop()) {
+      clearTimeout(free.timer)
+      if (!free.child.dying) return free.child
+    }
+    return undefined
+  }
+
+  /** Keeps a process for the next task. It ends in the step that takes it from the free ones, so no task can get it then. */
+  #keep(child: PooledProcess): void {
+    const timer = setTimeout(() => {
+      this.#forget(child)
+      child.kill(unneeded)
+    }, this.#options.idleMs ?? usualIdleMs)
+    this.#free.push({ child, timer: timer.unref() })
+  }
+
+  /** Takes a process from the free ones, if it is one of them. */
+  #forget(child: PooledProcess): void {
+    const index = this.#free.findIndex((free) => free.child === child)
+    if (index < 0) return
+    clearTimeout(this.#free[index]?.timer)
+    this.#free.splice(index, 1)
   }
 
   async #start(child: PooledProcess, waiting: Waiting<Request, Result>): Promise<void> {
@@ -269,23 +300,17 @@ export class ProcessPool<Request extends object, Result> {
     // Native allocators return memory after a big task only when the process ends.
     if (child.rssBytes > this.#options.maxRssBytes / 2)
       child.kill(new Error('Replaced: it held much memory after its task'))
-    else if (this.#children.has(child) && !child.dying) this.#free.push(child)
+    else if (this.#children.has(child) && !child.dying) this.#keep(child)
     this.#startNext()
     // A reserved process is for its task alone.
-    if (this.#children.size > this.#options.size) this.#end(this.#takeFree())
-  }
-
-  #end(child: PooledProcess | undefined): void {
-    const reason = new Error('No longer needed')
-    this.#aborts.add(reason)
-    child?.kill(reason)
+    if (this.#children.size > this.#options.size) this.#takeFree()?.kill(unneeded)
   }
 
   /** Forks a process before it is needed, if it can be. */
   #forkAhead(): void {
     try {
       const child = this.#fork()
-      if (child) this.#free.push(child)
+      if (child) this.#keep(child)
     } catch (error) {
       this.#options.logger?.warn({ err: error }, 'a process could not be forked')
     }
@@ -317,16 +342,16 @@ export class ProcessPool<Request extends object, Result> {
 
   #onExit(child: PooledProcess, why: Error, wasReady: boolean): void {
     this.#children.delete(child)
-    const index = this.#free.indexOf(child)
-    if (index >= 0) this.#free.splice(index, 1)
+    this.#forget(child)
     if (this.#closed) {
       if (this.#children.size === 0) this.#onLastGone?.()
       return
     }
-    if (!this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
+    const isUnneeded = why === unneeded
+    if (!isUnneeded && !this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
     // Keeps the pool warm; a process that fails to start is retried only by the next task.
-    if (wasReady && this.#children.size < this.#options.size) this.#forkAhead()
+    if (wasReady && !isUnneeded && this.#children.size < this.#options.size) this.#forkAhead()
   }
 }
 

@@ -51,7 +51,7 @@ afterEach(async () => {
 let warnings: object[]
 let pools = 0
 
-function createPool(size: number, maxRssBytes = 1e9, spare = 0): TestPool {
+function createPool(size: number, maxRssBytes = 1e9, spare = 0, idleMs?: number): TestPool {
   const rights = { entry: new URL('./stub-child.ts', import.meta.url), code: [], startsPrograms: true }
   warnings = []
   const logger = { warn: (facts: object) => void warnings.push(facts) }
@@ -63,6 +63,7 @@ function createPool(size: number, maxRssBytes = 1e9, spare = 0): TestPool {
     maxRssBytes,
     failures,
     logger,
+    ...(idleMs !== undefined && { idleMs }),
   })
 }
 
@@ -110,6 +111,35 @@ test('where no folder can be made each task fails, nothing else does, and the ne
   await rm(place)
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
   expect(pool.pids).toHaveLength(1)
+})
+
+test('a process without a task ends, also one that was forked ahead, and the next task gets another', async () => {
+  pool = createPool(1, 1e9, 0, 300)
+  pool.warm()
+  expect(pool.pids).toHaveLength(1)
+  await expect.poll(() => pool.pids).toEqual([])
+  const { pid: first } = await start('work').result
+  await expect.poll(() => pool.pids).toEqual([])
+  const { pid: second } = await start('work').result
+  expect(second).not.toBe(first)
+  // As every end that was not expected is.
+  expect(warnings).toEqual([])
+})
+
+test('a task that comes while an idle process ends is done by another', async () => {
+  const idleMs = 15
+  pool = createPool(1, 1e9, 0, idleMs)
+  const pids = new Set<number>()
+  for (let task = 0; task < 5; task++) {
+    const { pid } = await start('work').result
+    pids.add(pid)
+    // Node calls timers of one length in the order in which they were set: this one comes right after that of the process.
+    await new Promise((resolve) => setTimeout(resolve, idleMs))
+    // Killed and not yet gone.
+    expect(pool.pids).toEqual([pid])
+  }
+  expect(pids.size).toBe(5)
+  expect(warnings).toEqual([])
 })
 
 test('uses as many processes as its size allows', async () => {

@@ -4,25 +4,16 @@ import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/text/hidden-characters.ts'
-import { parseCount } from './counts.ts'
+import { parseCount, parseSetCount } from './counts.ts'
+import { asksForSet, generateSet, quoteSet } from './generate-set.ts'
 import { explainInput } from './input-fields.ts'
-import { buildInput, type InputOptions } from './input.ts'
+import { buildInput, type GenerateOptions, type InputOptions } from './input.ts'
 import { type Interrupts, watchInterrupts } from './interrupts.ts'
 import { checkOutput, writeOutputs } from './outputs.ts'
 import { type Printed, say } from './print.ts'
 import { createProgress } from './progress.ts'
 import { explain, type UserContext, withServer } from './server.ts'
 import { countCredits, describeCharge } from './words.ts'
-
-interface Options extends InputOptions {
-  readonly output?: string
-  readonly maxCredits?: number
-  readonly detach?: boolean
-  readonly idempotencyKey?: string
-  readonly label?: Readonly<Record<string, string>>
-  readonly webhookUrl?: string
-  readonly json?: boolean
-}
 
 /** Adds the commands that follow a job. */
 export function addGenerateCommands(program: Command): void {
@@ -44,14 +35,18 @@ export function addGenerateCommands(program: Command): void {
   addInputOptions(
     program.command('quote <model>').description('Show what a generation would cost; nothing is started or charged'),
   ).action(
-    withServer(async ({ client }, model: string, options: InputOptions & Pick<Options, 'json'>, _command: Command) => {
-      const input = await buildInput(model, options, client)
-      const quote = await client
-        .quote(model, input)
-        .catch((error: unknown) => explainInput(error, model, input, options))
-      if (options.json) return { ...quote }
-      say(`${countCredits(quote.credits)}\n`)
-    }),
+    withServer(
+      async (user, model: string, options: InputOptions & Pick<GenerateOptions, 'json'>, _command: Command) => {
+        const { client } = user
+        if (asksForSet(options)) return quoteSet(user, model, options)
+        const input = await buildInput(model, options, client)
+        const quote = await client
+          .quote(model, input)
+          .catch((error: unknown) => explainInput(error, model, input, options))
+        if (options.json) return { ...quote }
+        say(`${countCredits(quote.credits)}\n`)
+      },
+    ),
   )
   program
     .command('watch <job_id>')
@@ -77,14 +72,24 @@ function addInputOptions(command: Command): Command {
       'one value of the input; name=@file uploads a file, name+=value adds to a list (repeatable)',
       collect,
     )
+    .option('--count <seeds>', 'so many variations, each with a seed of its own, priced whole', parseSetCount)
+    .option(
+      '--vary <name=a,b>',
+      'a variation for each value; with another --vary or --count, for each combination (repeatable)',
+      collect,
+    )
 }
 
 async function runGenerate(
   user: UserContext,
   model: string,
-  options: Options,
+  options: GenerateOptions,
   _command: Command,
 ): Promise<Printed | undefined> {
+  if (asksForSet(options)) {
+    await generateSet(user, model, options)
+    return undefined
+  }
   const { client } = user
   const {
     maxCredits,

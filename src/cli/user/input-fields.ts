@@ -25,10 +25,11 @@ function describeViolation({ pointer, detail }: Violation, input: Input, options
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
   const path = names.join('.')
   const rule = describeRule(detail)
+  const given = JSON.stringify(names.reduce(readInner, input as Json | undefined))
+  if (options.vary?.some((one) => one.startsWith(`${names[0]}=`))) return `--vary ${names[0]}=${cut(given)} ${rule}`
   const setting = options.set?.findLast((one) => one.startsWith(`${path}=`) || one.startsWith(`${path}+=`))
   if (setting !== undefined) return `--set ${cut(setting)} ${rule}`
   if (path === 'prompt' && (options.prompt !== undefined || options.input === undefined)) return `--prompt ${rule}`
-  const given = JSON.stringify(names.reduce(readInner, input as Json | undefined))
   const was = path !== '' && given !== undefined && rule.startsWith('must') ? `, and is ${cut(given)}` : ''
   if (options.input === undefined) return `${path === '' ? 'It' : `--set ${path}=`} ${rule}${was}`
   const file = options.input === '-' ? 'standard input' : options.input

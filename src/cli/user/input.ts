@@ -17,6 +17,21 @@ export interface InputOptions {
   readonly input?: string
   /** `name=value`, `name.inner=value`, `name=@file`, or `name+=value` for one more item of a list. */
   readonly set?: readonly string[]
+  /** `name=value,value`: the values that a field has in turn. */
+  readonly vary?: readonly string[]
+  /** Number of seeds. */
+  readonly count?: number
+}
+
+/** The options of `mediagen generate`. */
+export interface GenerateOptions extends InputOptions {
+  readonly output?: string
+  readonly maxCredits?: number
+  readonly detach?: boolean
+  readonly idempotencyKey?: string
+  readonly label?: Readonly<Record<string, string>>
+  readonly webhookUrl?: string
+  readonly json?: boolean
 }
 
 // Refusals that are about one file.
@@ -51,7 +66,7 @@ export async function buildInput(
 }
 
 /** The schema of the model; one that says nothing if there is no such model, or the key may not read it: the start says so. */
-async function askForSchema(model: string, client: Pick<MediagenClient, 'model'>): Promise<Schema> {
+export async function askForSchema(model: string, client: Pick<MediagenClient, 'model'>): Promise<Schema> {
   try {
     return findSchema((await client.model(model)).openapi)
   } catch (error) {
@@ -73,7 +88,8 @@ async function readJson(path: string): Promise<Draft> {
   return value as Draft
 }
 
-async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {
+/** Uploads a file, and returns its id. @throws StartupError that names it */
+export async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {
   const content = await openFile(path)
   say(`uploading ${escapeHidden(basename(path))}\n`, process.stderr)
   const file = await client.upload(content).catch((error: unknown) => {

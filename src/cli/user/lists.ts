@@ -1,4 +1,4 @@
-// The other commands of users: wallet, usage, upload, files, webhooks, and what there is.
+// The other commands of users: wallet, usage, upload, files, and what there is.
 import { type Command, Option } from 'commander'
 import { jobStatuses } from '../../core/jobs/job.ts'
 import { parsePageLimit } from './counts.ts'
@@ -8,6 +8,7 @@ import { say } from './print.ts'
 import { withServer } from './server.ts'
 import { addSessionCommands } from './session.ts'
 import { addUsageCommand } from './usage.ts'
+import { addWebhookCommands } from './webhooks.ts'
 
 const defaultLimit = 20
 const usualColumns = 80
@@ -162,20 +163,6 @@ function addFileCommands(program: Command): void {
       withServer(async ({ client }, id: string, _options: object, _command: Command) => {
         await client.removeFile(id)
         return { deleted: id }
-      }),
-    )
-}
-
-function addWebhookCommands(program: Command): void {
-  program
-    .command('webhooks')
-    .description('Your webhook endpoints on a server')
-    .command('rotate-secret <webhook_id>')
-    .description('Give a webhook endpoint another secret; the one before it signs for a day more')
-    .action(
-      withServer(async ({ client }, webhookId: string, _options: object, _command: Command) => {
-        const { webhook_id, secret, previous_secret_until } = await client.rotateWebhookSecret(webhookId)
-        return { webhook_id, secret, previous_secret_until }
       }),
     )
 }

@@ -11,12 +11,15 @@ export interface Progress {
   end(): void
 }
 
-/** Creates the display. */
-export function createProgress(out: NodeJS.WriteStream = process.stderr): Progress {
+/**
+ * Creates the display.
+ * @param which of several jobs it is, such as `2/8 `
+ */
+export function createProgress(out: NodeJS.WriteStream = process.stderr, which = ''): Progress {
   let last = ''
   return {
     show(job) {
-      const line = escapeHidden(out.isTTY ? drawBar(job) : `${job.job_id} ${job.status}`)
+      const line = escapeHidden(which + (out.isTTY ? drawBar(job) : `${job.job_id} ${job.status}`))
       if (line === last) return
       last = line
       out.write(out.isTTY ? `\r\u001B[K${line.slice(0, Math.max(20, out.columns - 1))}` : `${line}\n`)

@@ -13,8 +13,10 @@ export interface Page<Script extends string> {
   readonly description: string
   /** HTML. */
   readonly main: string
-  /** The module that brings the page to life. Without one, the bar shows its links at once. */
+  /** The module that brings the page to life. */
   readonly script?: Script
+  /** Whether the bar shows its links at once, and not when the script wants it. */
+  readonly showsLinks?: boolean
   /** What the script reads of `document.documentElement.dataset`. */
   readonly data?: Readonly<Record<string, string>>
 }
@@ -81,7 +83,7 @@ export function createSite<Script extends string>(
     place(name, 'js', 'text/javascript; charset=utf-8', async () => (await bundleScripts()).get(parse(name).name) ?? '')
 
   return {
-    async page({ title, description, main, script, data = {} }) {
+    async page({ title, description, main, script, showsLinks = false, data = {} }) {
       const [frame, icons, mark, style, scriptPath] = await Promise.all([
         read('frame.html'),
         read('icons.svg'),
@@ -98,7 +100,7 @@ export function createSite<Script extends string>(
         style,
         favicon: `data:image/svg+xml,${encodeURIComponent(mark.replaceAll(comments, ''))}`,
         script: scriptPath ? `<script type="module" src="${scriptPath}"></script>` : '',
-        hidden: scriptPath ? 'hidden' : '',
+        hidden: showsLinks ? '' : 'hidden',
         icons: icons.replace('<svg', '<svg hidden').replaceAll('<symbol id="', '<symbol id="icon-'),
         main,
       }

@@ -40,17 +40,45 @@ export function addProblemPages(app: FastifyInstance): void {
  * Answers a person whose sign-in was refused: why, and the ways back.
  * @param backTo path of the console that they came from
  */
-export async function sendProblemPage(
+export function sendProblemPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: MediagenError,
+  backTo: string,
+): Promise<FastifyReply> {
+  const again = backTo === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(backTo)}`
+  const ways = `<a href="${again}">Sign in again</a> · <a href="${backTo}">Back to the console</a>`
+  return sendPage(request, reply, error, problemKinds[error.code].title, ways)
+}
+
+/** Whether a person asks, with a browser, for a page that there is not. */
+export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && !/^\/(?:v1|console|admin)\//.test(url) && /\btext\/html\b/.test(headers.accept ?? '')
+}
+
+/** Answers a person who followed a wrong link: that there is nothing, and where to go on. */
+export function sendMissingPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: MediagenError,
+): Promise<FastifyReply> {
+  const ways = '<a href="/#/">See the models</a> · <a href="/docs">API reference</a>'
+  // A program gets the problem at the same address.
+  return sendPage(request, reply.header('vary', 'accept'), error, 'There is no such page', ways)
+}
+
+async function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { code, message, details }: MediagenError,
-  backTo: string,
+  title: string,
+  ways: string,
 ): Promise<FastifyReply> {
-  const { title, http } = problemKinds[code]
-  const again = backTo === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(backTo)}`
+  const { http } = problemKinds[code]
   const page = await toPage(
     title,
-    `<h1>${title}</h1><p>${escapeHtml(message)}</p><p><a href="${again}">Sign in again</a> · <a href="${backTo}">Back to the console</a></p><p><code>${request.id}</code></p>`,
+    `<h1>${title}</h1><p>${escapeHtml(message)}</p><p>${ways}</p><p><code>${request.id}</code></p>`,
   )
   const { headers, body } = await page.answer({})
   if (details.retryAfterSeconds !== undefined) reply.header('retry-after', String(details.retryAfterSeconds))
@@ -88,5 +116,7 @@ function toPage(title: string, body: string): Promise<ServedFile> {
     title: `${title} · mediagen`,
     description: `${title}: what it means and what to do.`,
     main: `<article class="article">${body}</article>`,
+    script: 'page.ts',
+    showsLinks: true,
   })
 }

@@ -1,6 +1,6 @@
+import { planVariations } from '@mediagen/client/variations.ts'
 // Which inputs a set of variations has.
 import { expect, test } from 'vitest'
-import { planVariations } from '../../web/variation-plan.ts'
 
 test('each combination of values has each seed, in the order of the fields', () => {
   const values = new Map([
