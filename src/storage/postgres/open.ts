@@ -70,6 +70,8 @@ export interface PostgresOptions {
   readonly listens?: boolean
   /** Whether to bring the database to the current schema. Default: no. */
   readonly migrates?: boolean
+  /** Whether the caller is the one that restores into it. Default: no. */
+  readonly restores?: boolean
   /** Maximum number of connections, besides one for notifications. */
   readonly connections?: number
   /** The clock of commands, for tests. Default: that of the server. */
@@ -86,9 +88,9 @@ export interface PostgresOptions {
  * @throws StartupError when the database cannot be used; it is left as it was.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store & AsyncDisposable> {
-  const { url, listenUrl = url, listens = true, migrates = false, clock } = options
+  const { url, listenUrl = url, listens = true, migrates = false, restores = false, clock } = options
   const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
-  await prepareDatabase(url, migrates)
+  await prepareDatabase(url, migrates, undefined, false, restores)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
   const notifications = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
     await closeAll([db.close])
