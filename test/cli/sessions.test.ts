@@ -13,6 +13,7 @@ test('sessions are listed and revoked, and the person of a revoked key is readmi
       issuer: 'https://login.example',
       subject: 'ann',
       name: 'ann@example.com',
+      facts: { email: 'ann@example.com', groups: [] },
       accountId: account_id,
       permissions: ['generate'],
       terms: 'terms',
@@ -20,6 +21,8 @@ test('sessions are listed and revoked, and the person of a revoked key is readmi
       stateHash: new Uint8Array(randomBytes(32)),
       keyHash: new Uint8Array(randomBytes(32)),
       lastsMs: 3_600_000,
+      address: '192.0.2.7',
+      browser: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     })
   await signIn()
   const [session] = await line.json(['admin', 'sessions', 'list', '--account', account_id])

@@ -1,9 +1,13 @@
 // People who sign in at a real OpenID provider, through a server, and through a gateway in front of it (P335–P343).
 import { setTimeout } from 'node:timers/promises'
+import { createClient } from '@connectrpc/connect'
+import { createGrpcTransport } from '@connectrpc/connect-node'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
+import { createProvider } from '../../src/sign-in/provider.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { createBrowser, startProvider, type TestBrowser, type TestProvider } from './provider.ts'
 
@@ -84,7 +88,11 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     const { browser, end, status, token } = await signIn(url, createBrowser(), '/docs#/operation/getJob')
     expect([end, status]).toEqual([`${url}/docs#/operation/getJob`, 200])
     const { host } = new URL(provider.issuer)
-    expect((await read(browser, `${url}/sign-in/state`)).body).toEqual({ provider: host, person: 'Ann@example.com' })
+    expect((await read(browser, `${url}/sign-in/state`)).body).toEqual({
+      provider: host,
+      person: 'Ann@example.com',
+      session_id: expect.stringMatching(/^sess_/),
+    })
     const { body } = await read(browser, `${url}/v1/account`)
     expect(body.account_id).toBe(team)
     expect(body.key).toMatchObject({ name: 'Ann@example.com', prefix: 'mgs_' })
@@ -188,6 +196,45 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     expect(token).not.toBeNull()
   })
 
+  test('P462: a person sees the browsers in which they are signed in, and ends one of them', async () => {
+    const url = urlOf()
+    provider.person = { subject: `fay-${url}`, claims: { email: 'fay@example.com', email_verified: true } }
+    const here = await signIn(url)
+    const there = await signIn(url, createBrowser('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0'))
+    const list = async () => (await read(here.browser, `${url}/sign-in/sessions`)).body.sessions
+    const own = (await read(here.browser, `${url}/sign-in/state`)).body.session_id
+    const sessions = await list()
+    expect(sessions).toHaveLength(2)
+    expect(sessions[0]).toEqual({
+      session_id: expect.stringMatching(/^sess_/),
+      created_at: expect.stringMatching(/Z$/),
+      expires_at: expect.stringMatching(/Z$/),
+      last_seen_at: null,
+      address: '127.0.0.1',
+      browser: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0',
+    })
+    expect(sessions[1].session_id).toBe(own)
+    const end = (sessionId: string, headers: Record<string, string> = { origin: url }) =>
+      read(here.browser, `${url}/sign-in/sessions/${sessionId}`, { method: 'DELETE', headers })
+    expect((await end(sessions[0].session_id, { origin: 'https://evil.example' })).body.code).toBe('origin_not_allowed')
+    // Not those of others, who may be of the same account.
+    provider.person = ann
+    await signIn(url)
+    const { sessions: all } = await server.admin.listSessions({ accountId: team, working: true })
+    const ofAnn = all.find(({ name }) => name === 'Ann@example.com')?.sessionId ?? ''
+    expect((await end(ofAnn)).body.code).toBe('session_not_found')
+    expect((await server.admin.listSessions({ working: true })).sessions.map(({ sessionId }) => sessionId)).toContain(
+      ofAnn,
+    )
+    expect((await end(sessions[0].session_id)).status).toBe(204)
+    await awaitStatus(401, () => read(there.browser, `${url}/v1/account`))
+    expect((await list()).map((one: { session_id: string }) => one.session_id)).toEqual([own])
+    expect((await read(createBrowser(), `${url}/sign-in/sessions`)).body.code).toBe('authentication_required')
+    // A session that has ended sees nothing.
+    const gone = await read(there.browser, `${url}/sign-in/sessions`)
+    expect([gone.status, gone.body.code]).toEqual([401, 'invalid_api_key'])
+  })
+
   test.each([
     ['its pages', { 'sec-fetch-site': 'same-origin' }],
     ['its pages without TLS', null],
@@ -278,6 +325,77 @@ test('P336: other rules end the sessions of those before, and the next sign-in g
   await signIn(server.app.httpUrl)
 })
 
+test('P461: a session that is revoked gets nothing more over a stream that is open', async () => {
+  const { httpUrl } = server.app
+  const { browser, token } = await signIn(httpUrl)
+  const gate = server.gate()
+  const { body: job } = await server.generate('test/gate/text-to-image', gate.input, {
+    wait: false,
+    account: { accountId: team, key: base.account.key },
+  })
+  await gate.begun()
+  const events = await browser.fetch(`${httpUrl}/v1/jobs/${job.job_id}/events`)
+  const ended = events.text()
+  const asPerson = { headers: { authorization: `Bearer ${token}` } }
+  const watch = createClient(GenerationService, createGrpcTransport({ baseUrl: server.app.grpcUrl ?? '' }))
+    .watchJob({ jobId: job.job_id }, asPerson)
+    [Symbol.asyncIterator]()
+  await watch.next()
+  const watched = (async () => {
+    while (!(await watch.next()).done);
+  })()
+  const own = (await read(browser, `${httpUrl}/sign-in/state`)).body.session_id
+  await server.admin.revokeSession({ sessionId: own })
+  expect(await ended).not.toContain('"succeeded"')
+  await expect(watched).rejects.toThrow('invalid_api_key: The session is unknown, has ended or was revoked.')
+  gate.open()
+})
+
+test('P463: keys that a person made do what the rules of now give that person, at once', async () => {
+  const rulesOf = (permissions: string) =>
+    `group:makers=${team}:${permissions}; email:ann@example.com=${team}:jobs:read; domain:example.com=${ops}:admin`
+  provider.person = {
+    subject: 'gil',
+    claims: { email: 'gil@example.com', email_verified: true, groups: ['makers', 'all'] },
+  }
+  await using before = await startServer(rulesOf('keys:write,models:read,wallet:read'))
+  const { browser } = await signIn(before.app.httpUrl)
+  const { body: made } = await read(browser, `${before.app.httpUrl}/v1/keys`, {
+    method: 'POST',
+    headers: { origin: before.app.httpUrl, 'content-type': 'application/json' },
+    body: JSON.stringify({ permissions: ['models:read', 'wallet:read'], name: 'script' }),
+  })
+  const use = (app: TestApp, path: string) => app.send(path, { key: made.key })
+  expect((await use(before, '/v1/wallet')).status).toBe(200)
+
+  await using narrower = await startServer(rulesOf('keys:write,models:read'))
+  expect((await use(narrower, '/v1/models')).status).toBe(200)
+  expect((await use(narrower, '/v1/wallet')).body.code).toBe('missing_permission')
+  expect((await use(narrower, '/v1/key')).body.permissions).toEqual(['models:read'])
+  // More than the key was made with it never may.
+  await using wider = await startServer(rulesOf('admin,generate,keys:write,models:read,wallet:read'))
+  expect((await use(wider, '/v1/key')).body.permissions.toSorted()).toEqual(['models:read', 'wallet:read'])
+  // Another account, nobody, another provider, no provider: it does nothing.
+  await using elsewhere = await startServer(`domain:example.com=${ops}:models:read,wallet:read`)
+  await using nobody = await startServer(`email:ann@example.com=${team}:models:read`)
+  await using others = await startServer(rulesOf('models:read'), { MEDIAGEN_OIDC_ISSUER: 'https://login.example' })
+  for (const app of [elsewhere, nobody, others, base]) {
+    const { status, body } = await use(app, '/v1/models')
+    expect([status, body.code]).toEqual([401, 'invalid_api_key'])
+    expect(body.detail).toContain('not admitted by the rules of sign-in as they are now')
+  }
+  // The operator's keys have no person.
+  expect((await nobody.send('/v1/account')).status).toBe(200)
+  // The provider says another thing at the next sign-in: the key follows within a second.
+  provider.person = { subject: 'gil', claims: { email: 'gil@else.example', email_verified: true, groups: [] } }
+  expect((await signIn(before.app.httpUrl)).status).toBe(403)
+  expect((await use(before, '/v1/wallet')).status).toBe(200)
+  const { keyId = '' } = (await before.admin.listSessions({ accountId: team })).sessions[0] ?? {}
+  await before.admin.endSessions({ keyId, withKeys: true })
+  await awaitStatus(401, () => use(before, '/v1/wallet'))
+  expect((await read(browser, `${before.app.httpUrl}/v1/account`)).status).toBe(401)
+})
+
 test('P339: a session ends when its time is over, and a sign-in that took longer than ten minutes', async () => {
   const clock = { ms: Date.now(), nowMs: () => clock.ms }
   await using app = await startServer(
@@ -335,6 +453,8 @@ describe('P340: an answer of the provider that is not right makes no session', (
     expect(lying.status).toBe(503)
     expect(lying.text).toContain('name different issuers')
     provider.changeAnswer = (path) => (path === '/token' ? 500 : undefined)
+    // That it lied is remembered for a few seconds.
+    await expect.poll(async () => (await signIn(app.app.httpUrl)).text).not.toContain('name different issuers')
     const failing = await signIn(app.app.httpUrl)
     expect(failing.status).toBe(503)
     provider.changeAnswer = null
@@ -358,6 +478,46 @@ test('P342: a provider that is away keeps nobody from starting a server, and ses
   expect(lines.join('')).not.toContain(token)
 })
 
+test('P465: a provider that failed is not asked again for each visitor, but after five seconds', async () => {
+  let asked = 0
+  const causes: unknown[] = []
+  const clock = { ms: 0 }
+  const { issuer } = provider
+  const settings = { issuer, clientId: 'mediagen', clientSecret: 'a secret of the client', scopes: 'openid' }
+  const asking = createProvider(
+    settings,
+    (error) => causes.push(error),
+    () => clock.ms,
+  )
+  const begin = () => asking.begin(`${server.app.httpUrl}/sign-in/callback`)
+  provider.changeAnswer = (path) => {
+    if (!path.startsWith('/.well-known')) return undefined
+    asked += 1
+    return 503
+  }
+  for (const ms of [0, 1, 4999]) {
+    clock.ms = ms
+    const refusals = await Promise.allSettled([begin(), begin()])
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({
+        reason: {
+          code: 'sign_in_unavailable',
+          message: expect.stringContaining('Try again in a few seconds'),
+          details: { retryAfterSeconds: 5 },
+        },
+      })
+  }
+  expect([asked, causes.length]).toEqual([1, 1])
+  clock.ms = 5000
+  await expect(begin()).rejects.toThrow('does not work now')
+  expect(asked).toBe(2)
+  provider.changeAnswer = null
+  clock.ms = 9999
+  await expect(begin()).rejects.toThrow('does not work now')
+  clock.ms = 10_000
+  expect((await begin()).url).toMatch(`${issuer}/`)
+})
+
 test('P337: behind TLS the cookies are secure ones, which no other host of the domain can set', async () => {
   const settings = { MEDIAGEN_PUBLIC_URL: 'https://media.example' }
   await using app = await startServer(`domain:example.com=${team}:models:read`, settings)
@@ -378,7 +538,11 @@ test('P337: behind TLS the cookies are secure ones, which no other host of the d
 
 test('P343: where no provider is set, nobody signs in, and a cookie is nothing', async () => {
   const { token } = await signIn(server.app.httpUrl)
-  expect((await base.send('/sign-in/state', { key: null })).body).toEqual({ provider: null, person: null })
+  expect((await base.send('/sign-in/state', { key: null })).body).toEqual({
+    provider: null,
+    person: null,
+    session_id: null,
+  })
   const answer = await base.send('/sign-in', { key: null })
   expect(answer.status).toBe(404)
   expect(answer.body).toContain('it works with API keys')

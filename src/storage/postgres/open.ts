@@ -30,7 +30,7 @@ import {
   revokeKey,
   rotateSigningKey,
 } from './accounts/keys.ts'
-import { createSessionReads, readmitPerson, revokeSession, signIn } from './accounts/sessions.ts'
+import { createSessionReads, endSessions, readmitPerson, revokeSession, signIn } from './accounts/sessions.ts'
 import { createUsageReads } from './accounts/usage.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
@@ -133,7 +133,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
-    listSessions: (accountId, page) => list(accountId, () => reads.listSessions(accountId, page)),
+    listSessions: (filter, page) => list(filter.accountId, () => reads.listSessions(filter, page)),
     takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
     async signingKeys(purpose) {
       const keys = await reads.readSigningKeys(purpose)
@@ -245,6 +245,11 @@ function createKeyStore(
       const session = await operate((tx) => revokeSession(tx, ...args))
       clear()
       return session
+    },
+    async endSessions(...args) {
+      const ended = await operate((tx) => endSessions(tx, ...args))
+      clear()
+      return ended
     },
     readmitPerson: (...args) => operate((tx) => readmitPerson(tx, ...args)),
     async changeKeyLimits(...args) {
