@@ -91,7 +91,7 @@ export function adminPlacesOf(admin: AdminApp, { account, job }: AdminIds): Read
     'keys-create': dialog('#/keys', 'Create keys'),
     'keys-limits': dialog('#/keys', 'Limits'),
     sessions: at('#/sessions'),
-    'sessions-end-all': dialog('#/sessions', 'End all of this person'),
+    'sessions-end-all': dialog('#/sessions', 'End all'),
     usage: at('#/usage'),
     'usage-by-model': at('#/usage?by=model&period=30'),
     'usage-of-nothing': at('#/usage?period=days&from=2020-01-01&to=2020-01-31'),

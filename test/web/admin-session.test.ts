@@ -166,7 +166,7 @@ inBrowser('P466 an operator sees who is signed in and where, ends one session, a
   await page.until(`${columnOf(0)}.length === 2`)
   await expect.poll(() => statusOf(phone)).toBe(401)
   expect(await statusOf(laptop)).toBe(200)
-  await actOn(1, 'End all of this person')
+  await actOn(1, 'End all')
   await pressButton(page, 'End all sessions')
   await page.until(`document.querySelector('dialog[open]')?.innerText.includes('1 session ended.')`)
   await pressButton(page, 'Done')

@@ -16,6 +16,13 @@ export function sessionsPage(deps: PageDeps): HTMLElement {
   const signIn = readSignIn()
   let own: string | null = null
   const refresh = (): void => void table.refresh()
+  const toActs = (session: Session): HTMLElement => {
+    const isOwn = session.sessionId === own
+    const end = button('End', () => openEndSession(deps, session, isOwn, refresh), { look: 'quiet small' })
+    const endAll = button('End all', () => openEndSessions(deps, session, isOwn, refresh), { look: 'quiet small' })
+    endAll.title = 'End all sessions of this person'
+    return element('span', { class: 'row-actions' }, end, endAll)
+  }
   const filters = createFilters(
     'sessions',
     route.query,
@@ -63,23 +70,7 @@ export function sessionsPage(deps: PageDeps): HTMLElement {
       {
         title: 'Actions',
         kind: 'acts',
-        cell: (session) =>
-          isWorking(session)
-            ? element(
-                'span',
-                { class: 'row-actions' },
-                button('End', () => openEndSession(deps, session, session.sessionId === own, refresh), {
-                  look: 'quiet small',
-                }),
-                button(
-                  'End all of this person',
-                  () => openEndSessions(deps, session, session.sessionId === own, refresh),
-                  {
-                    look: 'quiet small',
-                  },
-                ),
-              )
-            : null,
+        cell: (session) => (isWorking(session) ? toActs(session) : null),
       },
     ],
     empty: () =>
