@@ -13,6 +13,7 @@ import { keysPage } from './admin/pages/keys.ts'
 import { modelsPage } from './admin/pages/models.ts'
 import { overviewPage } from './admin/pages/overview.ts'
 import { reviewsPage } from './admin/pages/reviews.ts'
+import { sessionsPage } from './admin/pages/sessions.ts'
 import { usagePage } from './admin/pages/usage.ts'
 import { webhooksPage } from './admin/pages/webhooks.ts'
 import { type PageName, pageNames, parseRoute, toHash } from './admin/route.ts'
@@ -31,6 +32,7 @@ const titles: { readonly [page in PageName]: string } = {
   overview: 'Overview',
   accounts: 'Accounts',
   keys: 'Keys',
+  sessions: 'Sessions',
   usage: 'Usage',
   jobs: 'Jobs',
   reviews: 'Reviews',
@@ -43,6 +45,7 @@ const pages: { readonly [page in PageName]: (deps: PageDeps) => HTMLElement } = 
   overview: overviewPage,
   accounts: (deps) => (deps.route.id === '' ? accountsPage(deps) : accountPage(deps)),
   keys: keysPage,
+  sessions: sessionsPage,
   usage: usagePage,
   jobs: (deps) => (deps.route.id === '' ? jobsPage(deps) : jobPage(deps)),
   reviews: reviewsPage,

@@ -7,6 +7,8 @@ export interface SignInState {
   readonly provider: string | null
   /** Null if nobody is signed in. */
   readonly person: string | null
+  /** The id of their session. */
+  readonly session_id: string | null
 }
 
 /** In place of a key: requests carry the cookie. */
@@ -20,7 +22,7 @@ export async function readSignIn(): Promise<SignInState> {
   } catch {
     // The next request shows what is wrong.
   }
-  return { provider: null, person: null }
+  return { provider: null, person: null, session_id: null }
 }
 
 /** The way to the provider, which leads back to this page; empty where people cannot sign in. */

@@ -37,7 +37,7 @@ export function startPipeline(
   })
   const uses = createKeyUses(store)
   const shared = { takeTokens: store.takeTokens, isAlone: () => isAlone }
-  const access = createAccess(store, clock, uses, { ...config, sessionTerms: signIn?.terms ?? null }, shared)
+  const access = createAccess(store, clock, uses, { ...config, signIn }, shared)
   const keys = startKeyWatch(access)
   return {
     access,

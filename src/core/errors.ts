@@ -136,7 +136,7 @@ export interface ErrorDetails {
   readonly permission?: string
   /** `model_ended`: id of the model to use instead, where there is one. */
   readonly replacedBy?: string
-  /** `rate_limited`, `too_many_jobs`, `shutting_down`: seconds to wait before the next try. */
+  /** `rate_limited`, `too_many_jobs`, `shutting_down`, `sign_in_unavailable`: seconds to wait before the next try. */
   readonly retryAfterSeconds?: number
 }
 

@@ -9,6 +9,8 @@ const clockToleranceSeconds = 60
 const answerSeconds = 10
 // What a provider says about itself is asked for again after this time: its keys are another matter, which openid-client reads anew.
 const keptMs = 3_600_000
+// A provider that is away is not asked again for each visitor.
+const failureKeptMs = 5000
 
 /** The settings of a provider. */
 export interface ProviderSettings {
@@ -40,11 +42,16 @@ type Claims = Readonly<Record<string, unknown>>
 /**
  * Creates the provider; nothing is asked of it before the first sign-in.
  * @param report gets the cause of each failure, for the log
+ * @param monotonicMs a monotonic clock
  */
-export function createProvider(settings: ProviderSettings, report: (error: unknown) => void): Provider {
+export function createProvider(
+  settings: ProviderSettings,
+  report: (error: unknown) => void,
+  monotonicMs: () => number = () => performance.now(),
+): Provider {
   const issuer = new URL(settings.issuer)
   const name = issuer.host
-  let known: { readonly configuration: Promise<Configuration>; readonly atMs: number } | null = null
+  let known: { readonly configuration: Promise<Configuration>; untilMs: number } | null = null
 
   async function discover(): Promise<Configuration> {
     const client = await import('openid-client')
@@ -64,19 +71,18 @@ export function createProvider(settings: ProviderSettings, report: (error: unkno
   }
 
   async function configure(): Promise<Configuration> {
-    if (known === null || performance.now() - known.atMs > keptMs) {
-      const attempt = { configuration: discover(), atMs: performance.now() }
+    if (known === null || monotonicMs() >= known.untilMs) {
+      const attempt = { configuration: discover(), untilMs: monotonicMs() + keptMs }
       known = attempt
-      attempt.configuration.catch(() => {
-        if (known === attempt) known = null
+      attempt.configuration.catch((error: unknown) => {
+        attempt.untilMs = monotonicMs() + failureKeptMs
+        report(error)
       })
     }
-    try {
-      return await known.configuration
-    } catch (error) {
-      report(error)
-      throw unavailable(name, error)
-    }
+    const { configuration } = known
+    return configuration.catch((error: unknown) => {
+      throw unavailable(name, error, { retryAfterSeconds: failureKeptMs / 1000 })
+    })
   }
 
   /** Claims of the ID token, with those of the UserInfo endpoint, where most providers put the address and groups. */
@@ -152,11 +158,11 @@ function isAway(error: unknown): boolean {
   return name === 'TypeError' || (cause instanceof TypeError && code === undefined)
 }
 
-function unavailable(provider: string, cause: unknown): MediagenError {
+function unavailable(provider: string, cause: unknown, details: { retryAfterSeconds?: number } = {}): MediagenError {
   return new MediagenError(
     'sign_in_unavailable',
-    `Signing in at ${provider} does not work now: ${explain(cause)}. Try again later; the log of this server holds the cause.`,
-    {},
+    `Signing in at ${provider} does not work now: ${explain(cause)}. Try again ${details.retryAfterSeconds === undefined ? 'later' : 'in a few seconds'}; the log of this server holds the cause.`,
+    details,
     { cause },
   )
 }

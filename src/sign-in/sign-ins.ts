@@ -1,8 +1,22 @@
 // Signs people in: sends them to the provider, and makes a session of what comes back if the settings admit them.
 import { hash, randomBytes } from 'node:crypto'
 import { hashKeySecret } from '../core/accounts/key.ts'
-import { createSessionToken, isSessionLive, type SessionStore } from '../core/accounts/session.ts'
-import { admit, type BegunSession, type Person, type SignInAccess, type SignIns } from '../core/accounts/sign-in.ts'
+import {
+  createSessionToken,
+  type FoundSession,
+  isSessionLive,
+  mostSessions,
+  type Session,
+  type SessionStore,
+} from '../core/accounts/session.ts'
+import {
+  admit,
+  type BegunSession,
+  type Person,
+  type SignInAccess,
+  type SignInAnswer,
+  type SignIns,
+} from '../core/accounts/sign-in.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
@@ -12,6 +26,9 @@ import { openSignIn, sealSignIn } from './seal.ts'
 /** How long a sign-in may take. */
 export const pendingMs = 600_000
 const longestPath = 500
+// An address of IPv6 with a zone.
+const longestAddress = 100
+const longestBrowser = 300
 
 /** What signing in needs. */
 export interface SignInDeps {
@@ -29,9 +46,11 @@ export interface SignInDeps {
 
 /** Signing in where it is off. */
 export const noSignIns: SignIns = {
-  describe: async () => ({ provider: null, person: null }),
+  describe: async () => ({ provider: null, person: null, sessionId: null }),
   begin: async () => Promise.reject(off()),
   finish: async () => Promise.reject(off()),
+  list: async () => Promise.reject(off()),
+  end: async () => Promise.reject(off()),
   signOut: async () => {},
 }
 
@@ -43,14 +62,44 @@ function off(): MediagenError {
 export function createSignIns(deps: SignInDeps): SignIns {
   const { store, clock, provider, terms } = deps
 
-  async function findPerson(token: string): Promise<string | null> {
+  async function find(token: string): Promise<FoundSession | null> {
     const found = await store.findSession(token)
-    if (found === null || !isSessionLive(found, terms, clock.nowMs())) return null
-    return found.key.name
+    return found !== null && isSessionLive(found, terms, clock.nowMs()) ? found : null
+  }
+
+  /** The sessions that work of the person to whom this one belongs. */
+  async function listOwn(token: string): Promise<readonly Session[]> {
+    const found = await find(token)
+    if (found === null)
+      throw new MediagenError('invalid_api_key', 'The session is unknown, has ended or was revoked. Sign in again.')
+    const { accountId, keyId } = found.key
+    const page = { limit: mostSessions, offset: 0 }
+    return (await store.listSessions({ accountId, keyId, working: { terms } }, page)).items
   }
 
   return {
-    describe: async (token) => ({ provider: provider.name, person: token === null ? null : await findPerson(token) }),
+    async describe(token) {
+      const found = token === null ? null : await find(token)
+      const { key, session } = found ?? {}
+      return { provider: provider.name, person: key?.name ?? null, sessionId: session?.sessionId ?? null }
+    },
+    async list(token) {
+      const own = await listOwn(token)
+      return own.map(({ sessionId, createdAtMs, expiresAtMs, lastSeenAtMs, address, browser }) => ({
+        sessionId,
+        createdAtMs,
+        expiresAtMs,
+        lastSeenAtMs,
+        address,
+        browser,
+      }))
+    },
+    async end(token, sessionId) {
+      const own = (await listOwn(token)).find((one) => one.sessionId === sessionId)
+      if (own === undefined) throw sessionNotFound(sessionId)
+      const { keyId, accountId } = own
+      await store.revokeSession(sessionId, { kind: 'key', keyId, accountId })
+    },
     async begin(origin, returnTo) {
       const { url, checks } = await provider.begin(toRedirectUri(origin))
       const expiresAtMs = clock.nowMs() + pendingMs
@@ -64,7 +113,7 @@ export function createSignIns(deps: SignInDeps): SignIns {
       const succeed = deps.count(answer.address)
       const callback = new URL(`${toRedirectUri(pending.origin)}?${answer.query}`)
       const person = await provider.finish(callback, pending.checks)
-      const session = await open(deps, person, state, pending.returnTo)
+      const session = await open(deps, person, { ...answer, state, returnTo: pending.returnTo })
       succeed()
       return session
     },
@@ -78,7 +127,16 @@ export function createSignIns(deps: SignInDeps): SignIns {
 }
 
 /** Makes the session. */
-async function open(deps: SignInDeps, person: Person, state: string, returnTo: string): Promise<BegunSession> {
+async function open(
+  deps: SignInDeps,
+  person: Person,
+  {
+    state,
+    returnTo,
+    address,
+    browser,
+  }: Pick<SignInAnswer, 'address' | 'browser'> & { readonly state: string; readonly returnTo: string },
+): Promise<BegunSession> {
   const admission = admit(deps.access, person)
   if (admission === null) throw notAdmitted(deps.provider.name, person)
   const token = createSessionToken()
@@ -87,11 +145,14 @@ async function open(deps: SignInDeps, person: Person, state: string, returnTo: s
     issuer: deps.issuer,
     subject: person.subject,
     name: person.email ?? person.subject,
+    facts: person,
     terms: deps.terms,
     tokenHash: new Uint8Array(hashKeySecret(token)),
     stateHash: new Uint8Array(Buffer.from(hash('sha256', state, 'hex'), 'hex')),
     keyHash: new Uint8Array(randomBytes(32)),
     lastsMs: deps.sessionMs,
+    address: address?.slice(0, longestAddress) ?? null,
+    browser: browser?.replaceAll(/\p{C}/gu, '').slice(0, longestBrowser) || null,
   })
   switch (outcome.outcome) {
     case 'done':
@@ -109,6 +170,11 @@ async function open(deps: SignInDeps, person: Person, state: string, returnTo: s
         'The account that you would use does not exist, or is frozen or closed. Ask the operator.',
       )
   }
+}
+
+/** The refusal of a session that is not there, or is not that of the person who asks. */
+export function sessionNotFound(sessionId: string): MediagenError {
+  return new MediagenError('session_not_found', `There is no session "${sessionId}".`)
 }
 
 function notBegun(): MediagenError {

@@ -1,7 +1,7 @@
 // Rows of everything but jobs as every engine of storage selects them, and the records that they make.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Actor, AuditEntry, AuditFilter } from '../core/accounts/audit.ts'
-import type { ApiKey, NewKey, Permission } from '../core/accounts/key.ts'
+import type { ApiKey, NewKey, Permission, PersonFacts } from '../core/accounts/key.ts'
 import { describeLimits, parseLimits } from '../core/accounts/limits.ts'
 import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '../core/accounts/webhook.ts'
 import { toTimestampText } from '../core/clock.ts'
@@ -56,11 +56,17 @@ export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind,
   ) END AS reference, ${ofJob('job_id')} AS jobId, ${ofJob('key_id')} AS keyId,
   (SELECT name FROM api_keys AS k WHERE k.key_id = ${ofJob('key_id')}) AS keyName`
 
-export interface KeyRow extends Omit<ApiKey, 'permissions' | 'limits' | 'makerLimits' | 'accountLimits'> {
+export interface KeyRow extends Omit<
+  ApiKey,
+  'permissions' | 'limits' | 'makerLimits' | 'makerPerson' | 'accountLimits'
+> {
   readonly permissions: string
   readonly limits: string | null
   readonly makerLimits: string | null
   readonly makerPermissions: string | null
+  /** Null unless the maker is a person. */
+  readonly makerIssuer: string | null
+  readonly makerFacts: string | null
   readonly accountLimits: string | null
 }
 
@@ -68,13 +74,15 @@ export const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefi
   expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs, limits, maker_id AS makerId,
   (SELECT m.limits FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerLimits,
   (SELECT m.permissions FROM api_keys AS m WHERE m.key_id = api_keys.maker_id) AS makerPermissions,
+  (SELECT p.issuer FROM people AS p WHERE p.key_id = api_keys.maker_id) AS makerIssuer,
+  (SELECT p.facts FROM people AS p WHERE p.key_id = api_keys.maker_id) AS makerFacts,
   (SELECT a.limits FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountLimits,
   (SELECT a.status FROM accounts AS a WHERE a.account_id = api_keys.account_id) AS accountStatus`
 
 /** The key of a row, if there is one. */
 export function toKey(row: KeyRow | undefined): ApiKey | null {
   if (row === undefined) return null
-  const { makerPermissions, ...facts } = row
+  const { makerPermissions, makerIssuer, makerFacts, ...facts } = row
   const own = JSON.parse(row.permissions) as Permission[]
   // A person may have less now than when the key was made.
   const most = makerPermissions === null ? own : (JSON.parse(makerPermissions) as Permission[])
@@ -83,8 +91,14 @@ export function toKey(row: KeyRow | undefined): ApiKey | null {
     permissions: own.filter((permission) => most.includes(permission)),
     limits: parseLimits(row.limits),
     makerLimits: parseLimits(row.makerLimits),
+    makerPerson: makerIssuer === null ? null : { issuer: makerIssuer, ...parseFacts(makerFacts) },
     accountLimits: parseLimits(row.accountLimits),
   }
+}
+
+/** What is unknown since a sign-in of an older version is nothing that a rule could name. */
+function parseFacts(facts: string | null): PersonFacts {
+  return facts === null ? { email: null, groups: [] } : (JSON.parse(facts) as PersonFacts)
 }
 
 /** What the audit keeps of a new key. */

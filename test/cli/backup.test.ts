@@ -11,7 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createBlobs } from '../../src/app/files.ts'
+import { restore } from '../../src/app/operator/backup/restore.ts'
+import { readConfig } from '../../src/config.ts'
+import { installedPrograms, runSql, startInstalledPostgres } from '../storage/postgres-server.ts'
 import { type CommandLine, createTestAccount, openClient, openCommandLine, type Served } from './command-line.ts'
 
 const model = 'test/instant/text-to-image'
@@ -186,4 +190,62 @@ test('what the installation has lost is named, and the rest is backed up', async
     files: made['files'] - 1,
   })
   expect((await line.run(['restore', folder, '--check'])).status).toBe(0)
+})
+
+describe('P460: a restore that is cut short before its jobs are in review leaves nothing that a server starts on', () => {
+  const cut = 'cut short'
+  const cutShort = async (folder: string, env: Readonly<Record<string, string>>) => {
+    const config = readConfig(env)
+    const order = { folder, to: config, files: createBlobs(config), bucket: null }
+    await expect(restore(order, () => Promise.reject(new Error(cut)))).rejects.toThrow(cut)
+  }
+
+  test('an SQLite file has no name until then', async () => {
+    const prepared = prepare('cut-short')
+    await cutShort(prepared.folder, { MEDIAGEN_DATA_DIR: prepared.dataDir })
+    expect(existsSync(join(prepared.dataDir, 'mediagen.db'))).toBe(false)
+    expect(await prepared.restore()).toMatchObject({ status: 0 })
+  })
+
+  test.skipIf(installedPrograms === null)('a PostgreSQL is marked, and the same command goes on', async () => {
+    await using server = await startInstalledPostgres(installedPrograms ?? '')
+    const [from, to, full] = await Promise.all([1, 2, 3].map(() => server.createDatabase()))
+    const path = `${installedPrograms}:${process.env['PATH']}`
+    await using there = openCommandLine({ PATH: path, MEDIAGEN_DATABASE_URL: to as string })
+    const atFirst = { MEDIAGEN_DATABASE_URL: from as string, MEDIAGEN_DATA_DIR: join(there.folder, 'first') }
+    await there.run(['migrate'], atFirst)
+    await there.json(['admin', 'accounts', 'create', '--name', 'team'], atFirst)
+    const folder = join(there.folder, 'backup')
+    const { ledger_root } = await there.json(['backup', folder], atFirst)
+
+    const before = process.env['PATH']
+    process.env['PATH'] = path
+    await cutShort(folder, { MEDIAGEN_DATABASE_URL: to as string, MEDIAGEN_DATA_DIR: there.dataDir })
+    process.env['PATH'] = before
+    expect(await runSql(to as string, 'SELECT 1 FROM accounts')).toHaveLength(1)
+    for (const command of [
+      ['serve'],
+      ['migrate'],
+      ['admin', 'accounts', 'list'],
+      ['backup', join(there.folder, 'b')],
+    ]) {
+      const { status, stderr } = await there.run(command, { MEDIAGEN_MIGRATE: 'true' })
+      expect([command[0], status, stderr]).toEqual([
+        command[0],
+        1,
+        expect.stringMatching(
+          /^mediagen: The database .* is being restored .*: run `mediagen restore` to its end\.\n$/,
+        ),
+      ])
+    }
+    // What an attempt has left goes; what is of something else does not.
+    const restored = await there.run(['restore', folder, '--json'])
+    expect({ ...restored, ...JSON.parse(restored.stdout) }).toMatchObject({ status: 0, ledger_root, accounts: 1 })
+    await (await there.serve()).stop()
+    expect((await there.run(['restore', folder])).stderr).toMatch(/is not empty/)
+    await runSql(full as string, 'CREATE TABLE letters ()')
+    expect((await there.run(['restore', folder], { MEDIAGEN_DATABASE_URL: full as string })).stderr).toMatch(
+      /is not empty/,
+    )
+  })
 })

@@ -134,14 +134,15 @@ export interface TestBrowser {
   follow(url: string, stopAt?: (url: string) => boolean): Promise<{ readonly url: string; readonly response: Response }>
 }
 
-export function createBrowser(): TestBrowser {
+/** @param agent how it calls itself */
+export function createBrowser(agent = 'test'): TestBrowser {
   const jar: TestBrowser['jar'] = new Map()
 
   async function send(url: string, init: RequestInit = {}): Promise<Response> {
     const { host } = new URL(url)
     const cookies = jar.get(host) ?? new Map<string, string>()
     jar.set(host, cookies)
-    const headers = new Headers(init.headers)
+    const headers = new Headers({ 'user-agent': agent, ...Object.fromEntries(new Headers(init.headers)) })
     if (cookies.size > 0) headers.set('cookie', [...cookies].map((pair) => pair.join('=')).join('; '))
     const response = await fetch(url, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {

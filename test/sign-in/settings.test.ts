@@ -76,7 +76,7 @@ test('P336: the first rule that fits decides; names of groups count to the lette
     'email:Ann@Example.com=acct_1:admin; domain:EXAMPLE.com = acct_2 : generate , jobs:read ; group:a: b=acct_3:generate,generate',
   )
   if (access === null) throw new Error('there are rules')
-  const of = (email: string | null, ...groups: string[]) => admit(access, { subject: 'x', email, groups })
+  const of = (email: string | null, ...groups: string[]) => admit(access, { email, groups })
   expect(of('ann@EXAMPLE.COM', 'a: b')).toEqual({ accountId: 'acct_1', permissions: ['admin'] })
   expect(of('bob@example.com')).toEqual({ accountId: 'acct_2', permissions: ['generate', 'jobs:read'] })
   expect(of(null, 'a: b')).toEqual({ accountId: 'acct_3', permissions: ['generate'] })

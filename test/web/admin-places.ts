@@ -1,5 +1,7 @@
 // Every page of the operator's console in a state worth looking at, and its dialogs; for axe and for pictures of them.
+import { randomBytes } from 'node:crypto'
 import { toPermissionCode } from '../../src/services/messages/convert.ts'
+import { openStoreOf } from '../test-store.ts'
 import { type AdminApp, goTo, isWhole, openAdmin, pressButton } from './admin-page.ts'
 import type { BrowserPage } from './browser-page.ts'
 import type { Go } from './places.ts'
@@ -25,6 +27,7 @@ export async function fillServer({ app, hooks }: AdminApp): Promise<AdminIds> {
   await app.admin.revokeKey({ keyId: old.key?.keyId ?? '' })
   const limits = { monthly: 500n, models: ['test', 'builtin/image'] }
   await app.admin.createKey({ accountId, permissions: [toPermissionCode('generate')], name: 'print shop', limits })
+  await signInPeople(app.config.dataDir, accountId)
   await hooks.register(`${app.url}/hook`)
   await app.generate('builtin/image/art/text-to-image', { prompt: 'aurora', width: 256, height: 256 }, { wait: true })
   const failed = await app.generate('test/failing/text-to-image', { prompt: 'a broken lamp' }, { wait: true })
@@ -32,6 +35,30 @@ export async function fillServer({ app, hooks }: AdminApp): Promise<AdminIds> {
   for (let count = 0; count < 6; count += 1) await app.generate('test/gate/text-to-image', gate.input, { wait: false })
   await gate.begun()
   return { account: accountId, job: failed.body.job_id }
+}
+
+/** People with sessions, as if a provider had vouched for them. */
+async function signInPeople(dataDir: string, accountId: string): Promise<void> {
+  await using store = await openStoreOf(dataDir)
+  for (const [name, browser] of [
+    ['ann@example.com', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'],
+    ['someone.with-a-long-name@department.example.com', 'Mozilla/5.0 (Macintosh) Version/18.0 Safari/605.1.15'],
+  ] as const)
+    await store.signIn({
+      issuer: 'https://login.example',
+      subject: name,
+      name,
+      facts: { email: name, groups: [] },
+      accountId,
+      permissions: ['generate'],
+      terms: 'terms',
+      tokenHash: randomBytes(32),
+      stateHash: randomBytes(32),
+      keyHash: randomBytes(32),
+      lastsMs: 43_200_000,
+      address: '2001:db8::17',
+      browser,
+    })
 }
 
 /** The pages by name, in an order in which one can go through them. */
@@ -63,6 +90,8 @@ export function adminPlacesOf(admin: AdminApp, { account, job }: AdminIds): Read
     keys: at('#/keys'),
     'keys-create': dialog('#/keys', 'Create keys'),
     'keys-limits': dialog('#/keys', 'Limits'),
+    sessions: at('#/sessions'),
+    'sessions-end-all': dialog('#/sessions', 'End all'),
     usage: at('#/usage'),
     'usage-by-model': at('#/usage?by=model&period=30'),
     'usage-of-nothing': at('#/usage?period=days&from=2020-01-01&to=2020-01-31'),

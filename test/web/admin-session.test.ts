@@ -1,8 +1,8 @@
 // Who gets into the operator's console: keys with the permission admin, which it keeps apart from those of users. P326.
 import { afterAll, beforeAll, expect } from 'vitest'
-import { startProvider } from '../sign-in/provider.ts'
+import { createBrowser, startProvider } from '../sign-in/provider.ts'
 import { startTestApp } from '../test-app.ts'
-import { type AdminApp, isWhole, startAdminApp } from './admin-page.ts'
+import { type AdminApp, columnOf, isWhole, pressButton, startAdminApp } from './admin-page.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
@@ -117,4 +117,66 @@ inBrowser('P326 a person who may administer signs in without a key; another one 
   await page.until(asksForKey)
   await page.reload()
   await page.until(asksForKey)
+})
+
+inBrowser('P466 an operator sees who is signed in and where, ends one session, and all of a person', async () => {
+  await using base = await startTestApp()
+  const urls: string[] = []
+  await using provider = await startProvider(() => urls.map((url) => `${url}/sign-in/callback`))
+  const { accountId } = base.account
+  await using app = await startTestApp({
+    ...provider.settings,
+    MEDIAGEN_OIDC_ACCESS: `email:ann@example.com=${accountId}:admin;domain:example.com=${accountId}:generate,wallet:read`,
+    MEDIAGEN_DATA_DIR: base.config.dataDir,
+  })
+  urls.push(app.url)
+  const become = (name: string) => {
+    provider.person = { subject: name, claims: { email: `${name}@example.com`, email_verified: true } }
+  }
+  become('bob')
+  const laptop = createBrowser('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0')
+  const phone = createBrowser(
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1',
+  )
+  for (const one of [laptop, phone]) await one.follow(`${app.url}/sign-in`)
+  const statusOf = async (one: typeof phone) => (await one.fetch(`${app.url}/v1/wallet`)).status
+  expect([await statusOf(laptop), await statusOf(phone)]).toEqual([200, 200])
+
+  become('ann')
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/admin#/sessions`)
+  await page.until(`document.querySelector('.sign-in a')`)
+  await press(page, '.sign-in a')
+  await page.until(`${columnOf(0)}.length === 3`)
+  expect((await page.evaluate<string[]>(columnOf(0))).map((who) => who.replace(/ ?sess_\w+/, ''))).toEqual([
+    'ann@example.com you, here',
+    'bob@example.com',
+    'bob@example.com',
+  ])
+  expect((await page.evaluate<string[]>(columnOf(2))).slice(1)).toEqual([
+    'Safari on iPhone from 127.0.0.1',
+    'Firefox on Linux from 127.0.0.1',
+  ])
+  const actOn = (row: number, label: string) =>
+    page.evaluate(
+      `[...document.querySelectorAll('.admin-table tbody tr')][${row}].querySelectorAll('button').forEach((one) => one.textContent === '${label}' && one.click())`,
+    )
+  await actOn(1, 'End')
+  await pressButton(page, 'End the session')
+  await page.until(`${columnOf(0)}.length === 2`)
+  await expect.poll(() => statusOf(phone)).toBe(401)
+  expect(await statusOf(laptop)).toBe(200)
+  await actOn(1, 'End all')
+  await pressButton(page, 'End all sessions')
+  await page.until(`document.querySelector('dialog[open]')?.innerText.includes('1 session ended.')`)
+  await pressButton(page, 'Done')
+  await expect.poll(() => statusOf(laptop)).toBe(401)
+  await page.until(`${columnOf(0)}.length === 1`)
+  // Each is on record, by the key of the person who did it.
+  await page.evaluate(`location.hash = '#/audit?act=session'`)
+  await page.until(`${columnOf(2)}.length === 2 && ${columnOf(2)}.every((act) => act.startsWith('session.revoked'))`)
+  // Of those that have ended, too.
+  await page.evaluate(`location.hash = '#/sessions?show=all'`)
+  await page.until(`${columnOf(5)}.join().replaceAll(/ ends in \\d+ h/g, '') === 'signed in,ended,ended'`)
+  expect(page.errors).toEqual([])
 })

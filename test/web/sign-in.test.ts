@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
-import { startProvider } from '../sign-in/provider.ts'
+import { createBrowser, startProvider } from '../sign-in/provider.ts'
 import { startTestApp } from '../test-app.ts'
 import { inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
@@ -32,6 +32,16 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
     `[...document.querySelectorAll('.key-words h2')].some((row) => row.textContent.startsWith('ann@example.com signs in'))`,
   )
   expect(await page.evaluate('document.cookie')).toBe('')
+
+  // P462: the person sees another browser of theirs, and signs it out.
+  const phone = createBrowser('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1')
+  await phone.follow(`${app.url}/sign-in`)
+  await page.evaluate(`location.hash = '#/account'`)
+  const browsers = `[...document.querySelectorAll('.session-list strong')].map(({ textContent }) => textContent)`
+  await page.until(`${browsers}[0] === 'Safari on iPhone' && ${browsers}.length === 2`)
+  await press(page, '.session-list li:first-child button')
+  await page.until(`${browsers}.length === 1 && ${textOf('.session-list .badge')} === 'this browser'`)
+  await expect.poll(async () => (await phone.fetch(`${app.url}/v1/wallet`)).status).toBe(401)
   await page.evaluate(`location.hash = '#/'`)
   await page.until(`document.querySelectorAll('.product').length > 2`)
   await page.reload()
@@ -64,6 +74,6 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
   await press(page, '.account .button')
   await page.until(signedOut)
   await second.until(signedOut)
-  expect((await app.admin.listSessions({})).sessions.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true])
+  expect((await app.admin.listSessions({ working: true })).total).toBe(0)
   expect(page.errors).toEqual([])
 })

@@ -6,9 +6,12 @@ import { type Route, toHash } from '../route.ts'
 import type { ViewDeps } from '../view-deps.ts'
 import { accountPage, filled } from './account-page.ts'
 import { describeLeft, describeRights, findState } from './key-words.ts'
+import { fillSessions } from './sessions.ts'
 import { formatMoney, monthChart, readUsage } from './usage-chart.ts'
 
 const longestList = 500
+// Of keys that are people, who have no text.
+const signedInPrefix = 'mgs_'
 
 export function accountView(deps: ViewDeps): HTMLElement {
   const { api, signal } = deps
@@ -26,6 +29,7 @@ export function accountView(deps: ViewDeps): HTMLElement {
         may('wallet:read') ? month(deps) : null,
         may('wallet:read') ? keys(deps) : null,
         may('webhooks') ? webhooks(deps) : null,
+        account.key.prefix === signedInPrefix ? sessions(deps) : null,
         limits(account),
       ]
     },
@@ -125,6 +129,10 @@ function webhooks({ api, signal }: ViewDeps): HTMLElement {
       },
     ),
   )
+}
+
+function sessions(deps: ViewDeps): HTMLElement {
+  return panel('Signed in on these browsers', null, 'wide', (body) => fillSessions(deps, body))
 }
 
 /** The key that is used here: what it may do, and what is left of its limits. */

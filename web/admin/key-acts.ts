@@ -22,7 +22,8 @@ export async function openCreateKeys(deps: PageDeps, accountId: string, done: ()
   const choices = await names.all()
   const account = choiceField({
     label: 'Account',
-    value: accountId,
+    // Nobody else's is meant where there is one.
+    value: accountId || (choices.length === 1 ? (choices[0]?.[0] ?? '') : ''),
     choices: [['', 'Choose an account'], ...choices],
   })
   const whose = textField({
@@ -116,6 +117,7 @@ function showSecrets(made: readonly CreateKeyResponse[], failure: unknown): HTML
 
 /** What a key is called, for titles. */
 export function titleOf({ name, prefix }: Pick<Key, 'name' | 'prefix'>): string {
+  if (prefix === 'mgs_') return name ?? 'a person who signs in'
   return name ? `${name} (${prefix}…)` : `${prefix}…`
 }
 

@@ -5,6 +5,7 @@ export const pageNames = [
   'overview',
   'accounts',
   'keys',
+  'sessions',
   'usage',
   'jobs',
   'reviews',

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/sign_in.proto.
  */
 export const file_mediagen_v1_sign_in: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9zaWduX2luLnByb3RvEgttZWRpYWdlbi52MSIoChVEZXNjcmliZVNpZ25JblJlcXVlc3QSDwoHc2Vzc2lvbhgBIAEoCSI6ChZEZXNjcmliZVNpZ25JblJlc3BvbnNlEhAKCHByb3ZpZGVyGAEgASgJEg4KBnBlcnNvbhgCIAEoCSI3ChJCZWdpblNpZ25JblJlcXVlc3QSDgoGb3JpZ2luGAEgASgJEhEKCXJldHVybl90bxgCIAEoCSIyChNCZWdpblNpZ25JblJlc3BvbnNlEgsKA3VybBgBIAEoCRIOCgZzZWFsZWQYAiABKAkiNAoTRmluaXNoU2lnbkluUmVxdWVzdBINCgVxdWVyeRgBIAEoCRIOCgZzZWFsZWQYAiABKAkiagoURmluaXNoU2lnbkluUmVzcG9uc2USDwoHc2Vzc2lvbhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZXR1cm5fdG8YAyABKAkiIQoOU2lnbk91dFJlcXVlc3QSDwoHc2Vzc2lvbhgBIAEoCSIRCg9TaWduT3V0UmVzcG9uc2Uy8gIKDVNpZ25JblNlcnZpY2USYgoORGVzY3JpYmVTaWduSW4SIi5tZWRpYWdlbi52MS5EZXNjcmliZVNpZ25JblJlcXVlc3QaIy5tZWRpYWdlbi52MS5EZXNjcmliZVNpZ25JblJlc3BvbnNlIgeQAgGguxgIElYKC0JlZ2luU2lnbkluEh8ubWVkaWFnZW4udjEuQmVnaW5TaWduSW5SZXF1ZXN0GiAubWVkaWFnZW4udjEuQmVnaW5TaWduSW5SZXNwb25zZSIEoLsYCBJZCgxGaW5pc2hTaWduSW4SIC5tZWRpYWdlbi52MS5GaW5pc2hTaWduSW5SZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluaXNoU2lnbkluUmVzcG9uc2UiBKC7GAgSSgoHU2lnbk91dBIbLm1lZGlhZ2VuLnYxLlNpZ25PdXRSZXF1ZXN0GhwubWVkaWFnZW4udjEuU2lnbk91dFJlc3BvbnNlIgSguxgIQhhaFm1lZGlhZ2VuL3YxO21lZGlhZ2VudjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChltZWRpYWdlbi92MS9zaWduX2luLnByb3RvEgttZWRpYWdlbi52MSIoChVEZXNjcmliZVNpZ25JblJlcXVlc3QSDwoHc2Vzc2lvbhgBIAEoCSJOChZEZXNjcmliZVNpZ25JblJlc3BvbnNlEhAKCHByb3ZpZGVyGAEgASgJEg4KBnBlcnNvbhgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIjcKEkJlZ2luU2lnbkluUmVxdWVzdBIOCgZvcmlnaW4YASABKAkSEQoJcmV0dXJuX3RvGAIgASgJIjIKE0JlZ2luU2lnbkluUmVzcG9uc2USCwoDdXJsGAEgASgJEg4KBnNlYWxlZBgCIAEoCSJFChNGaW5pc2hTaWduSW5SZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJEg4KBnNlYWxlZBgCIAEoCRIPCgdicm93c2VyGAMgASgJImoKFEZpbmlzaFNpZ25JblJlc3BvbnNlEg8KB3Nlc3Npb24YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmV0dXJuX3RvGAMgASgJIikKFkxpc3RPd25TZXNzaW9uc1JlcXVlc3QSDwoHc2Vzc2lvbhgBIAEoCSJEChdMaXN0T3duU2Vzc2lvbnNSZXNwb25zZRIpCghzZXNzaW9ucxgBIAMoCzIXLm1lZGlhZ2VuLnYxLk93blNlc3Npb24ijAIKCk93blNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgxsYXN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESFAoHYWRkcmVzcxgFIAEoCUgBiAEBEhQKB2Jyb3dzZXIYBiABKAlIAogBAUIPCg1fbGFzdF9zZWVuX2F0QgoKCF9hZGRyZXNzQgoKCF9icm93c2VyIjsKFEVuZE93blNlc3Npb25SZXF1ZXN0Eg8KB3Nlc3Npb24YASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSIXChVFbmRPd25TZXNzaW9uUmVzcG9uc2UiIQoOU2lnbk91dFJlcXVlc3QSDwoHc2Vzc2lvbhgBIAEoCSIRCg9TaWduT3V0UmVzcG9uc2UyugQKDVNpZ25JblNlcnZpY2USYgoORGVzY3JpYmVTaWduSW4SIi5tZWRpYWdlbi52MS5EZXNjcmliZVNpZ25JblJlcXVlc3QaIy5tZWRpYWdlbi52MS5EZXNjcmliZVNpZ25JblJlc3BvbnNlIgeQAgGguxgIElYKC0JlZ2luU2lnbkluEh8ubWVkaWFnZW4udjEuQmVnaW5TaWduSW5SZXF1ZXN0GiAubWVkaWFnZW4udjEuQmVnaW5TaWduSW5SZXNwb25zZSIEoLsYCBJZCgxGaW5pc2hTaWduSW4SIC5tZWRpYWdlbi52MS5GaW5pc2hTaWduSW5SZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluaXNoU2lnbkluUmVzcG9uc2UiBKC7GAgSZQoPTGlzdE93blNlc3Npb25zEiMubWVkaWFnZW4udjEuTGlzdE93blNlc3Npb25zUmVxdWVzdBokLm1lZGlhZ2VuLnYxLkxpc3RPd25TZXNzaW9uc1Jlc3BvbnNlIgeQAgGguxgIEl8KDUVuZE93blNlc3Npb24SIS5tZWRpYWdlbi52MS5FbmRPd25TZXNzaW9uUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkVuZE93blNlc3Npb25SZXNwb25zZSIHkAICoLsYCBJKCgdTaWduT3V0EhsubWVkaWFnZW4udjEuU2lnbk91dFJlcXVlc3QaHC5tZWRpYWdlbi52MS5TaWduT3V0UmVzcG9uc2UiBKC7GAhCGFoWbWVkaWFnZW4vdjE7bWVkaWFnZW52MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * The session of the browser.
@@ -55,6 +55,13 @@ export type DescribeSignInResponse = Message<"mediagen.v1.DescribeSignInResponse
    * @generated from field: string person = 2;
    */
   person: string;
+
+  /**
+   * `sess_…` of that session; empty as `person`.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
 };
 
 /**
@@ -139,6 +146,13 @@ export type FinishSignInRequest = Message<"mediagen.v1.FinishSignInRequest"> & {
    * @generated from field: string sealed = 2;
    */
   sealed: string;
+
+  /**
+   * How the browser calls itself (`User-Agent`); empty if it does not.
+   *
+   * @generated from field: string browser = 3;
+   */
+  browser: string;
 };
 
 /**
@@ -184,6 +198,147 @@ export const FinishSignInResponseSchema: GenMessage<FinishSignInResponse> = /*@_
   messageDesc(file_mediagen_v1_sign_in, 5);
 
 /**
+ * Whose sessions to list.
+ *
+ * @generated from message mediagen.v1.ListOwnSessionsRequest
+ */
+export type ListOwnSessionsRequest = Message<"mediagen.v1.ListOwnSessionsRequest"> & {
+  /**
+   * Text of a session that works, `mgs_…`.
+   *
+   * @generated from field: string session = 1;
+   */
+  session: string;
+};
+
+/**
+ * Describes the message mediagen.v1.ListOwnSessionsRequest.
+ * Use `create(ListOwnSessionsRequestSchema)` to create a new message.
+ */
+export const ListOwnSessionsRequestSchema: GenMessage<ListOwnSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_sign_in, 6);
+
+/**
+ * The sessions of the person.
+ *
+ * @generated from message mediagen.v1.ListOwnSessionsResponse
+ */
+export type ListOwnSessionsResponse = Message<"mediagen.v1.ListOwnSessionsResponse"> & {
+  /**
+   * The sessions, newest first.
+   *
+   * @generated from field: repeated mediagen.v1.OwnSession sessions = 1;
+   */
+  sessions: OwnSession[];
+};
+
+/**
+ * Describes the message mediagen.v1.ListOwnSessionsResponse.
+ * Use `create(ListOwnSessionsResponseSchema)` to create a new message.
+ */
+export const ListOwnSessionsResponseSchema: GenMessage<ListOwnSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_sign_in, 7);
+
+/**
+ * A session of a person in one of their browsers.
+ *
+ * @generated from message mediagen.v1.OwnSession
+ */
+export type OwnSession = Message<"mediagen.v1.OwnSession"> & {
+  /**
+   * `sess_…`, sorts by time.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When it expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * When it was last used, up to about a minute late; unset for never.
+   *
+   * @generated from field: optional google.protobuf.Timestamp last_seen_at = 4;
+   */
+  lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * Address of the client that signed in; unset if unknown.
+   *
+   * @generated from field: optional string address = 5;
+   */
+  address?: string | undefined;
+
+  /**
+   * How the browser calls itself (`User-Agent`); unset if it does not.
+   *
+   * @generated from field: optional string browser = 6;
+   */
+  browser?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.OwnSession.
+ * Use `create(OwnSessionSchema)` to create a new message.
+ */
+export const OwnSessionSchema: GenMessage<OwnSession> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_sign_in, 8);
+
+/**
+ * The session to end, and who asks.
+ *
+ * @generated from message mediagen.v1.EndOwnSessionRequest
+ */
+export type EndOwnSessionRequest = Message<"mediagen.v1.EndOwnSessionRequest"> & {
+  /**
+   * Text of a session that works, `mgs_…`.
+   *
+   * @generated from field: string session = 1;
+   */
+  session: string;
+
+  /**
+   * Id of the session of the same person to end.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.EndOwnSessionRequest.
+ * Use `create(EndOwnSessionRequestSchema)` to create a new message.
+ */
+export const EndOwnSessionRequestSchema: GenMessage<EndOwnSessionRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_sign_in, 9);
+
+/**
+ * Nothing.
+ *
+ * @generated from message mediagen.v1.EndOwnSessionResponse
+ */
+export type EndOwnSessionResponse = Message<"mediagen.v1.EndOwnSessionResponse"> & {
+};
+
+/**
+ * Describes the message mediagen.v1.EndOwnSessionResponse.
+ * Use `create(EndOwnSessionResponseSchema)` to create a new message.
+ */
+export const EndOwnSessionResponseSchema: GenMessage<EndOwnSessionResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_sign_in, 10);
+
+/**
  * The session to end.
  *
  * @generated from message mediagen.v1.SignOutRequest
@@ -202,7 +357,7 @@ export type SignOutRequest = Message<"mediagen.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_sign_in, 6);
+  messageDesc(file_mediagen_v1_sign_in, 11);
 
 /**
  * Nothing.
@@ -217,7 +372,7 @@ export type SignOutResponse = Message<"mediagen.v1.SignOutResponse"> & {
  * Use `create(SignOutResponseSchema)` to create a new message.
  */
 export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_sign_in, 7);
+  messageDesc(file_mediagen_v1_sign_in, 12);
 
 /**
  * Signing people in at an OpenID provider, for a gateway in front of a core, which has the secret of the provider.
@@ -254,6 +409,26 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof FinishSignInRequestSchema;
     output: typeof FinishSignInResponseSchema;
+  },
+  /**
+   * Lists the sessions that work of the person to whom a session belongs.
+   *
+   * @generated from rpc mediagen.v1.SignInService.ListOwnSessions
+   */
+  listOwnSessions: {
+    methodKind: "unary";
+    input: typeof ListOwnSessionsRequestSchema;
+    output: typeof ListOwnSessionsResponseSchema;
+  },
+  /**
+   * Ends one of them.
+   *
+   * @generated from rpc mediagen.v1.SignInService.EndOwnSession
+   */
+  endOwnSession: {
+    methodKind: "unary";
+    input: typeof EndOwnSessionRequestSchema;
+    output: typeof EndOwnSessionResponseSchema;
   },
   /**
    * Ends a session.

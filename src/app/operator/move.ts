@@ -14,8 +14,8 @@ import { layOut, makeFolder } from '../store/data-dir.ts'
 
 const copiesAtOnce = 8
 
-/** A database: `postgres://…`, or the data directory of an SQLite file. */
-export type DatabaseLocation = { readonly url: string } | { readonly dataDir: string }
+/** A database: `postgres://…`, or the data directory of an SQLite file; whether the caller restores a backup there. */
+export type DatabaseLocation = { readonly url: string; readonly restores?: boolean } | { readonly dataDir: string }
 
 /** What was moved. */
 export interface Moved {
@@ -50,7 +50,7 @@ export async function moveInstallation({ database, files, nowMs }: MoveOrder): P
 /** Opens a database for reading. @param locks whether other processes cannot write to it meanwhile */
 export async function openTables(location: DatabaseLocation, locks = true): Promise<TableSource> {
   return 'url' in location
-    ? (await loadPostgres()).openPostgresTables(location.url, locks)
+    ? (await loadPostgres()).openPostgresTables(location.url, locks, location.restores)
     : openSqliteTables(layOut(location.dataDir).database, locks)
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { Config } from '../../config.ts'
 import type { AuditEntry, AuditStore } from '../../core/accounts/audit.ts'
+import { toSessionTerms } from '../../core/accounts/sign-in.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
 import { createFilesFolders } from '../../files/folders.ts'
@@ -30,6 +31,7 @@ export function createOperatorTransport(store: Store, config: Config, clock: Clo
 /** What operators are shown of the settings. */
 export function readAdminSettings(config: Config): AdminSettings {
   const { retainHours, keepJobsDays, timeZone, creditPrice } = config
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcAccess: access } = config
   return {
     retention: {
       filesMs: retainHours * 3_600_000,
@@ -40,6 +42,7 @@ export function readAdminSettings(config: Config): AdminSettings {
     },
     timeZone,
     creditPrice,
+    sessionTerms: issuer && access && toSessionTerms(issuer, clientId, access),
   }
 }
 

@@ -8,7 +8,10 @@ import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /** What says where the store is. */
 export type StoreLocation = Pick<Config, 'dataDir'> &
-  Partial<Pick<Config, 'databaseUrl' | 'databaseListenUrl' | 'databaseConnections'>>
+  Partial<Pick<Config, 'databaseUrl' | 'databaseListenUrl' | 'databaseConnections'>> & {
+    /** Whether the caller is the one that restores a backup there. */
+    readonly restores?: boolean
+  }
 
 /** How it is opened. */
 export interface StoreOptions extends Pick<
@@ -51,7 +54,8 @@ export async function openStore(
  * @throws StartupError when there is none, or its schema is not that of this program
  */
 export async function openExistingStore(location: StoreLocation): Promise<Store & AsyncDisposable> {
-  if (location.databaseUrl) return openPostgres(location, location.databaseUrl, { listens: false })
+  if (location.databaseUrl)
+    return openPostgres(location, location.databaseUrl, { listens: false, restores: location.restores ?? false })
   const { noThreads } = await import('../../storage/sqlite/threads/no-threads.ts')
   return openSqliteStore({ path: layOut(location.dataDir).database, migrates: false, threads: noThreads })
 }

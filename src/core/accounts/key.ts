@@ -38,10 +38,24 @@ export interface ApiKey {
   readonly limits: Limits
   /** The key that made it; null for the operator. What it spends counts against the limits of that key, too. */
   readonly makerId: string | null
+  /** Who that key is, if it is a person. */
+  readonly makerPerson: KnownPerson | null
   /** The limits of that key and of the account, and what the account may do, as they were when the key was read. */
   readonly makerLimits: Limits
   readonly accountLimits: Limits
   readonly accountStatus: AccountStatus
+}
+
+/** What an OpenID provider says of a person, which rules are held against. */
+export interface PersonFacts {
+  /** The e-mail address if the provider has verified it, else null. */
+  readonly email: string | null
+  readonly groups: readonly string[]
+}
+
+/** A person who has signed in, as the provider described them last. */
+export interface KnownPerson extends PersonFacts {
+  readonly issuer: string
 }
 
 /** A key before it is recorded. */
@@ -55,6 +69,8 @@ export interface NewKey extends Pick<
 /** A use of a key. */
 export interface KeyUse {
   readonly keyId: string
+  /** The session that stood for it, if one did. */
+  readonly sessionId?: string
   readonly atMs: number
 }
 

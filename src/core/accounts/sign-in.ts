@@ -1,14 +1,12 @@
 // Signing people in at an OpenID provider: who may, as the operator writes it, and what doors ask for.
 import { hash } from 'node:crypto'
-import { isPermission, type Permission, permissions } from './key.ts'
+import { type ApiKey, isPermission, type Permission, permissions, type PersonFacts } from './key.ts'
+import type { Session } from './session.ts'
 
 /** A person as the provider describes them. */
-export interface Person {
+export interface Person extends PersonFacts {
   /** The provider's id; it never changes. */
   readonly subject: string
-  /** The e-mail address if the provider has verified it, else null. */
-  readonly email: string | null
-  readonly groups: readonly string[]
 }
 
 /** What a person gets. */
@@ -75,7 +73,7 @@ function readRule(text: string, faults: string[]): AccessRule[] {
 }
 
 /** What the first rule that fits gives a person; null if none does. An e-mail address counts only if it is verified. */
-export function admit({ rules }: SignInAccess, { email, groups }: Person): Admission | null {
+export function admit({ rules }: SignInAccess, { email, groups }: PersonFacts): Admission | null {
   const address = email?.toLowerCase() ?? null
   const domain = address?.slice(address.lastIndexOf('@') + 1)
   const found = rules.find(({ kind, name }) => {
@@ -83,6 +81,27 @@ export function admit({ rules }: SignInAccess, { email, groups }: Person): Admis
     return kind === 'domain' ? domain === name : address === name
   })
   return found ? { accountId: found.accountId, permissions: found.permissions } : null
+}
+
+/** The settings by which people sign in. */
+export interface SignInRules {
+  readonly issuer: string
+  readonly access: SignInAccess
+  /** What sessions depend on (`toSessionTerms`). */
+  readonly terms: string
+}
+
+/**
+ * A key as the rules of now leave it, by what the provider said last of the person who made it: a key of others stays as it is.
+ * @param rules null where people cannot sign in
+ * @returns null if they no longer give that person anything in its account
+ */
+export function limitToRules(key: ApiKey, rules: SignInRules | null): ApiKey | null {
+  const { makerPerson: person } = key
+  if (person === null) return key
+  const admission = rules !== null && rules.issuer === person.issuer ? admit(rules.access, person) : null
+  if (admission?.accountId !== key.accountId) return null
+  return { ...key, permissions: key.permissions.filter((one) => admission.permissions.includes(one)) }
 }
 
 /** What a session depends on besides itself: when this changes, people sign in again, and get what the settings then give. */
@@ -96,7 +115,15 @@ export interface SignInState {
   readonly provider: string | null
   /** The name of the person; null without a session that works. */
   readonly person: string | null
+  /** `sess_…` of that session. */
+  readonly sessionId: string | null
 }
+
+/** A session of the person who asks, in a browser of theirs. Times are milliseconds since 1970. */
+export type OwnSession = Pick<
+  Session,
+  'sessionId' | 'createdAtMs' | 'expiresAtMs' | 'lastSeenAtMs' | 'address' | 'browser'
+>
 
 /** A sign-in that has begun. */
 export interface BegunSignIn {
@@ -113,6 +140,8 @@ export interface SignInAnswer {
   readonly sealed: string
   /** Address of the client, if known. */
   readonly address: string | null
+  /** How its browser calls itself; null if it does not. */
+  readonly browser: string | null
 }
 
 /** A session that has begun. */
@@ -135,6 +164,16 @@ export interface SignIns {
   begin(origin: string, returnTo: string): Promise<BegunSignIn>
   /** @throws MediagenError `sign_in_refused`, `sign_in_unavailable`, `rate_limited`, `route_not_found` */
   finish(answer: SignInAnswer): Promise<BegunSession>
+  /**
+   * The sessions that work of the person to whom a session belongs, the newest first.
+   * @throws MediagenError `invalid_api_key` if the session does not work, `route_not_found`
+   */
+  list(token: string): Promise<readonly OwnSession[]>
+  /**
+   * Ends one of them.
+   * @throws MediagenError `session_not_found` for those of others, `invalid_api_key`, `route_not_found`
+   */
+  end(token: string, sessionId: string): Promise<void>
   /** Ends a session. Nothing happens if it has ended or never was. */
   signOut(token: string): Promise<void>
 }

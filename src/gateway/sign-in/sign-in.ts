@@ -1,6 +1,7 @@
 // The pages of signing in: /sign-in leads to the provider, which leads to /sign-in/callback; and what the consoles ask about it.
-import type { FastifyInstance } from 'fastify'
-import type { SignIns } from '../../core/accounts/sign-in.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { OwnSession, SignIns } from '../../core/accounts/sign-in.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import { readQuery, text } from '../query.ts'
 import { createCookies, findForeign, type PublicUrl, readSession, useSessions } from './session-cookie.ts'
@@ -51,7 +52,12 @@ export function addSignIn(app: FastifyInstance, { signIns, publicUrl, backTo }: 
     // Once: the next sign-in has another one.
     reply.header('cache-control', 'no-store').header('set-cookie', cookies.write(request, 'sign-in', '', 0))
     const answer = request.url.slice(request.url.indexOf('?') + 1)
-    const { token, expiresAtMs, returnTo } = await signIns.finish({ query: answer, sealed, address: request.client })
+    const { token, expiresAtMs, returnTo } = await signIns.finish({
+      query: answer,
+      sealed,
+      address: request.client,
+      browser: request.headers['user-agent'] ?? null,
+    })
     const seconds = Math.max(1, Math.floor((expiresAtMs - Date.now()) / 1000))
     return reply.header('set-cookie', cookies.write(request, 'session', token, seconds)).redirect(returnTo, 302)
   })
@@ -59,8 +65,29 @@ export function addSignIn(app: FastifyInstance, { signIns, publicUrl, backTo }: 
   app.get('/sign-in/state', async (request, reply) => {
     const token = readSession(cookies, request)
     const own = token !== null && findForeign(request, publicUrl) === null ? token : null
-    return reply.header('cache-control', 'no-store').send(await signIns.describe(own))
+    const { provider, person, sessionId } = await signIns.describe(own)
+    return reply.header('cache-control', 'no-store').send({ provider, person, session_id: sessionId })
   })
+
+  app.get('/sign-in/sessions', async (request, reply) => {
+    const sessions = await signIns.list(requireSession(request))
+    return reply.header('cache-control', 'no-store').send({ sessions: sessions.map(toRecord) })
+  })
+
+  app.delete<{ Params: { session_id: string } }>('/sign-in/sessions/:session_id', async (request, reply) => {
+    await signIns.end(requireSession(request), request.params.session_id)
+    return reply.code(204).send()
+  })
+
+  /** @throws MediagenError `authentication_required`, `origin_not_allowed` */
+  function requireSession(request: FastifyRequest): string {
+    const token = readSession(cookies, request)
+    if (token === null)
+      throw new MediagenError('authentication_required', 'Nobody is signed in with this browser. Sign in first.')
+    const refusal = findForeign(request, publicUrl)
+    if (refusal !== null) throw refusal
+    return token
+  }
 
   app.post(
     '/sign-out',
@@ -80,4 +107,16 @@ export function addSignIn(app: FastifyInstance, { signIns, publicUrl, backTo }: 
         .send()
     },
   )
+}
+
+/** As records of REST are written. */
+function toRecord({ sessionId, createdAtMs, expiresAtMs, lastSeenAtMs, address, browser }: OwnSession) {
+  return {
+    session_id: sessionId,
+    created_at: toTimestampText(createdAtMs),
+    expires_at: toTimestampText(expiresAtMs),
+    last_seen_at: lastSeenAtMs === null ? null : toTimestampText(lastSeenAtMs),
+    address,
+    browser,
+  }
 }

@@ -1,6 +1,7 @@
 // Authentication, authorization and rate limits of callers.
 import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
 import { isSessionLive, isSessionToken } from '../../core/accounts/session.ts'
+import { limitToRules, type SignInRules } from '../../core/accounts/sign-in.ts'
 import type { Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
@@ -37,8 +38,8 @@ export interface Access extends KeyRates {
 export interface AccessLimits extends RateLimits {
   /** Invalid keys per minute for each address; 0 for no limit. */
   readonly failedKeysPerMinute: number
-  /** The settings under which sessions of people work (`SignInCommand`); null if none does. */
-  readonly sessionTerms: string | null
+  /** The settings under which sessions of people, and the keys that they made, work; null if none does. */
+  readonly signIn: SignInRules | null
 }
 
 /**
@@ -59,23 +60,30 @@ export function createAccess(
   async function find(authorization: string | null, counted: Credentials | null): Promise<ApiKey> {
     const secret = readSecret(authorization)
     const nowMs = clock.nowMs()
-    const key = isSessionToken(secret) ? await findSignedIn(secret, nowMs) : await store.findKey(secret)
-    if (key && isLive(key, nowMs)) {
-      uses.note(key, nowMs)
-      return key
-    }
+    const found = isSessionToken(secret) ? await findSignedIn(secret, nowMs) : await findMade(secret, nowMs)
+    if (typeof found !== 'string') return found
     if (counted) failed.count(counted.address)
-    throw new MediagenError(
-      'invalid_api_key',
-      isSessionToken(secret)
-        ? 'The session is unknown, has ended or was revoked. Sign in again.'
-        : 'The API key is unknown, has expired or was revoked.',
-    )
+    throw new MediagenError('invalid_api_key', found)
   }
 
-  async function findSignedIn(token: string, nowMs: number): Promise<ApiKey | null> {
+  /** The key that a session stands for, or why it stands for none. */
+  async function findSignedIn(token: string, nowMs: number): Promise<ApiKey | string> {
     const found = await store.findSession(token)
-    return found && isSessionLive(found, limits.sessionTerms, nowMs) ? found.key : null
+    if (found === null || !isSessionLive(found, limits.signIn?.terms ?? null, nowMs))
+      return 'The session is unknown, has ended or was revoked. Sign in again.'
+    uses.note(found.key, nowMs, found.session)
+    return found.key
+  }
+
+  /** The key with this text, or why it does not work. */
+  async function findMade(secret: string, nowMs: number): Promise<ApiKey | string> {
+    const key = await store.findKey(secret)
+    if (key === null || !isLive(key, nowMs)) return 'The API key is unknown, has expired or was revoked.'
+    const limited = limitToRules(key, limits.signIn)
+    if (limited === null)
+      return 'The person who made this API key is not admitted by the rules of sign-in as they are now. It works again when that person has signed in and is.'
+    uses.note(key, nowMs)
+    return limited
   }
 
   return {

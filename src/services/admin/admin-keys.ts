@@ -29,6 +29,8 @@ export interface KeyAdminDeps {
   readonly clock: Clock
   /** What patterns of models are compared with; null where it is not loaded. */
   readonly catalog: Pick<Catalog, 'ready'> | null
+  /** What sessions of people depend on; null if that is not known. */
+  readonly sessionTerms: string | null
   readonly by: (context: HandlerContext) => Actor
 }
 
@@ -37,6 +39,7 @@ export function createKeyAdmin({
   store,
   clock,
   catalog,
+  sessionTerms,
   by,
 }: KeyAdminDeps): Pick<
   ServiceImpl<typeof AdminService>,
@@ -47,6 +50,7 @@ export function createKeyAdmin({
   | 'revokeKey'
   | 'listSessions'
   | 'revokeSession'
+  | 'endSessions'
   | 'readmitPerson'
 > {
   return {
@@ -85,14 +89,27 @@ export function createKeyAdmin({
     },
 
     async listSessions(request) {
-      const { items, total } = await store.listSessions(request.accountId || null, readPage(request))
-      return { sessions: items.map(toSessionMessage), total }
+      const { accountId, keyId, working } = request
+      const filter = {
+        accountId: accountId || null,
+        keyId: keyId || null,
+        working: working ? { terms: sessionTerms } : null,
+      }
+      const { items, total } = await store.listSessions(filter, readPage(request))
+      return { sessions: items.map((session) => toSessionMessage(session, sessionTerms)), total }
     },
 
     async revokeSession({ sessionId }, context) {
       const session = await store.revokeSession(sessionId, by(context))
       if (!session) throw new MediagenError('session_not_found', `There is no session "${sessionId}".`)
-      return { session: toSessionMessage(session) }
+      return { session: toSessionMessage(session, sessionTerms) }
+    },
+
+    async endSessions({ keyId, withKeys }, context) {
+      const ended = await store.endSessions(keyId, withKeys, by(context))
+      if (!ended)
+        throw new MediagenError('key_not_found', `The key "${keyId}" is not that of a person. Nothing was changed.`)
+      return ended
     },
 
     async readmitPerson({ keyId }, context) {

@@ -42,6 +42,8 @@ export interface AdminSettings {
   readonly timeZone: string
   /** Null for none. */
   readonly creditPrice: CreditPrice | null
+  /** What sessions of people depend on; null where people cannot sign in, or nothing says so. */
+  readonly sessionTerms: string | null
 }
 
 /** What the service needs. */
@@ -67,10 +69,10 @@ export function createAdminService({
 }: AdminDeps): ServiceImpl<typeof AdminService> {
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
   const { catalog = null, urls = null, feed = null, watches = null } = server ?? {}
-  const { retention, timeZone, creditPrice } = settings
+  const { retention, timeZone, creditPrice, sessionTerms } = settings
   return {
     ...createAccountAdmin(store, by),
-    ...createKeyAdmin({ store, clock, catalog, by }),
+    ...createKeyAdmin({ store, clock, catalog, sessionTerms, by }),
     ...createJobAdmin({ store, by, urls, feed, watches }),
     ...createModelAdmin(catalog),
     ...createWebhookAdmin(store, by),

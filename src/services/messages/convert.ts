@@ -300,8 +300,9 @@ export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
   }
 }
 
-export function toSessionMessage(session: Session): MessageInitShape<typeof SessionSchema> {
-  const { sessionId, keyId, accountId, name, createdAtMs, expiresAtMs, revokedAtMs } = session
+/** @param terms what sessions depend on now; null if that is not known */
+export function toSessionMessage(session: Session, terms: string | null): MessageInitShape<typeof SessionSchema> {
+  const { sessionId, keyId, accountId, name, createdAtMs, expiresAtMs, lastSeenAtMs, address, browser } = session
   return {
     sessionId,
     keyId,
@@ -309,6 +310,10 @@ export function toSessionMessage(session: Session): MessageInitShape<typeof Sess
     ...(name !== null && { name }),
     createdAt: timestampFromMs(createdAtMs),
     expiresAt: timestampFromMs(expiresAtMs),
-    ...(revokedAtMs !== null && { revokedAt: timestampFromMs(revokedAtMs) }),
+    ...(session.revokedAtMs !== null && { revokedAt: timestampFromMs(session.revokedAtMs) }),
+    ...(lastSeenAtMs !== null && { lastSeenAt: timestampFromMs(lastSeenAtMs) }),
+    ...(address !== null && { address }),
+    ...(browser !== null && { browser }),
+    ofOtherRules: terms !== null && session.terms !== terms,
   }
 }

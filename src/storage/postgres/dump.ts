@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { StartupError } from '../../core/errors.ts'
 import { toClientConfig } from './connection.ts'
-import { describeUrl, toStartupError } from './migrate.ts'
+import { describeUrl, restoringTable, toStartupError } from './migrate.ts'
 
 const run = promisify(execFile)
 
@@ -18,29 +18,71 @@ export async function dumpDatabase(url: string, snapshot: string, file: string):
   await runProgram('pg_dump', url, ['--format=custom', '--no-password', `--snapshot=${snapshot}`, `--file=${file}`])
 }
 
-/**
- * Restores such a file into an empty database, whole or not at all.
- * @throws StartupError when there is something in the database, or pg_restore is missing, of another version, or fails
- */
-export async function restoreDatabase(url: string, file: string): Promise<void> {
-  await requireProgram('pg_restore', url)
-  await runProgram('pg_restore', url, [
-    '--single-transaction',
-    '--exit-on-error',
-    '--no-owner',
-    '--no-privileges',
-    '--no-password',
-    file,
-  ])
+/** A restore that has begun: until it is finished, no server starts on the database. */
+export interface BegunRestore extends AsyncDisposable {
+  /**
+   * Restores a file of `dumpDatabase`, whole or not at all, in place of what an earlier attempt has left.
+   * @throws StartupError when pg_restore fails
+   */
+  load(file: string): Promise<void>
+  finish(): Promise<void>
 }
 
-/** @throws StartupError when there is a table in the database, or it cannot be reached */
+const restoreLock = "hashtextextended('mediagen restore', 0)"
+
+/**
+ * Marks an empty database as one that is being restored. The mark outlives this process, and only `finish` removes it.
+ * @throws StartupError as `requireEmptyDatabase`, when another process restores into it, or pg_restore is missing or of another version
+ */
+export async function beginRestore(url: string): Promise<BegunRestore> {
+  await requireProgram('pg_restore', url)
+  const client = new Client(toClientConfig(url))
+  client.on('error', () => {})
+  let again: boolean
+  try {
+    await client.connect()
+    // Held as long as the connection.
+    const { rows } = await client.query<{ alone: boolean }>(`SELECT pg_try_advisory_lock(${restoreLock}) AS alone`)
+    if (!rows[0]?.alone)
+      throw new StartupError(`Another process restores into the database ${describeUrl(url)}; wait for its end.`)
+    const found = (await client.query<Tables>(tablesSql)).rows[0]
+    refuseFull(url, found)
+    again = found?.restoring ?? false
+    await client.query(`CREATE TABLE IF NOT EXISTS ${restoringTable} ()`)
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw toStartupError(error, describeUrl(url))
+  }
+  const options = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges', '--no-password']
+  return {
+    load: (file) => runProgram('pg_restore', url, [...options, ...(again ? ['--clean', '--if-exists'] : []), file]),
+    async finish() {
+      try {
+        await client.query(`DROP TABLE ${restoringTable}`)
+      } catch (error) {
+        throw toStartupError(error, describeUrl(url))
+      }
+    },
+    [Symbol.asyncDispose]: () => client.end().catch(() => {}),
+  }
+}
+
+interface Tables {
+  readonly tables: number
+  readonly restoring: boolean
+}
+
+const tablesSql = `SELECT count(*)::int AS tables, coalesce(bool_or(relname = '${restoringTable}'), FALSE) AS restoring
+  FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')`
+
+/** @throws StartupError when there is something in the database that is not of an earlier restore, or it cannot be reached */
 export async function requireEmptyDatabase(url: string): Promise<void> {
-  const [found] = await ask<{ tables: number }>(
-    url,
-    "SELECT count(*)::int AS tables FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')",
-  )
-  if (found?.tables !== 0)
+  const [found] = await ask<Tables>(url, tablesSql)
+  refuseFull(url, found)
+}
+
+function refuseFull(url: string, found: Tables | undefined): void {
+  if (found === undefined || (found.tables > 0 && !found.restoring))
     throw new StartupError(`The database ${describeUrl(url)} is not empty; create another one, and restore into that.`)
 }
 

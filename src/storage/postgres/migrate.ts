@@ -10,10 +10,14 @@ const oldestVersion = 150_000
 const mostApartMs = 60_000
 const list = 'SELECT number::int AS number, name, sha256, compatible FROM mediagen_migrations ORDER BY number'
 
+/** A table that is there while a backup is restored: what is in the database is not complete then. */
+export const restoringTable = 'mediagen_restoring'
+
 /**
  * Checks the server and the schema.
  * @param migrates whether to bring the schema to that of this program; several processes may do so at once
  * @param exact whether a database with later, compatible migrations is refused
+ * @param restores whether the caller is the one that restores into it
  * @throws StartupError when the server cannot be used, or the database belongs to a newer or altered program, or to another one:
  *   it was not changed then; and, unless `migrates`, when it has an older schema or none
  */
@@ -22,6 +26,7 @@ export async function prepareDatabase(
   migrates: boolean,
   migrations: readonly Migration[] = loadMigrations(new URL('./migrations/', import.meta.url)),
   exact = false,
+  restores = false,
 ): Promise<void> {
   const name = describeUrl(url)
   const client = new Client({
@@ -35,6 +40,7 @@ export async function prepareDatabase(
   try {
     await client.connect()
     await checkServer(client, name)
+    if (!restores) await refuseRestoring(client, name)
     let applied = await readApplied(client, name, migrations, exact)
     if (applied < migrations.length && !migrates) throw older(name, migrations[applied]?.name ?? '', applied)
     while (applied < migrations.length) applied = await applyNext(client, name, migrations)
@@ -51,6 +57,14 @@ function older(name: string, missing: string, applied: number): StartupError {
   return new StartupError(
     `The database ${name} was made by an older version of mediagen (migration ${missing} is missing): run \`mediagen migrate\`.`,
   )
+}
+
+async function refuseRestoring(client: Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [restoringTable])
+  if (rows[0]?.found)
+    throw new StartupError(
+      `The database ${name} is being restored from a backup, or that was cut short, and jobs that cost money would run again: run \`mediagen restore\` to its end.`,
+    )
 }
 
 async function checkServer(client: Client, name: string): Promise<void> {

@@ -30,7 +30,7 @@ import {
   revokeKey,
   rotateSigningKey,
 } from './accounts/keys.ts'
-import { createSessionReads, readmitPerson, revokeSession, signIn } from './accounts/sessions.ts'
+import { createSessionReads, endSessions, readmitPerson, revokeSession, signIn } from './accounts/sessions.ts'
 import { createUsageReads } from './accounts/usage.ts'
 import { type Database, openDatabase } from './connection.ts'
 import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './files/retention.ts'
@@ -70,6 +70,8 @@ export interface PostgresOptions {
   readonly listens?: boolean
   /** Whether to bring the database to the current schema. Default: no. */
   readonly migrates?: boolean
+  /** Whether the caller is the one that restores into it. Default: no. */
+  readonly restores?: boolean
   /** Maximum number of connections, besides one for notifications. */
   readonly connections?: number
   /** The clock of commands, for tests. Default: that of the server. */
@@ -86,9 +88,9 @@ export interface PostgresOptions {
  * @throws StartupError when the database cannot be used; it is left as it was.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store & AsyncDisposable> {
-  const { url, listenUrl = url, listens = true, migrates = false, clock } = options
+  const { url, listenUrl = url, listens = true, migrates = false, restores = false, clock } = options
   const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
-  await prepareDatabase(url, migrates)
+  await prepareDatabase(url, migrates, undefined, false, restores)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
   const notifications = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
     await closeAll([db.close])
@@ -131,7 +133,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     ...createKeyStore(operate, reads),
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
     listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
-    listSessions: (accountId, page) => list(accountId, () => reads.listSessions(accountId, page)),
+    listSessions: (filter, page) => list(filter.accountId, () => reads.listSessions(filter, page)),
     takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
     async signingKeys(purpose) {
       const keys = await reads.readSigningKeys(purpose)
@@ -243,6 +245,11 @@ function createKeyStore(
       const session = await operate((tx) => revokeSession(tx, ...args))
       clear()
       return session
+    },
+    async endSessions(...args) {
+      const ended = await operate((tx) => endSessions(tx, ...args))
+      clear()
+      return ended
     },
     readmitPerson: (...args) => operate((tx) => readmitPerson(tx, ...args)),
     async changeKeyLimits(...args) {

@@ -16,10 +16,11 @@ export interface PostgresTables extends TableSource {
 /**
  * Opens a database for reading, as it is now.
  * @param locks whether other processes cannot write to it until it is disposed of
+ * @param restores whether the caller is the one that restores into it
  * @throws StartupError when it cannot be used, or its schema is not that of this program
  */
-export async function openPostgresTables(url: string, locks = true): Promise<PostgresTables> {
-  await prepareDatabase(url, false, undefined, true)
+export async function openPostgresTables(url: string, locks = true, restores = false): Promise<PostgresTables> {
+  await prepareDatabase(url, false, undefined, true, restores)
   const client = await connect(url)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   if (locks) await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)

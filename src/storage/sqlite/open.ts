@@ -194,7 +194,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
     listUsage: (request) => list(request.accountId, () => read('listUsage', request)),
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
-    listSessions: (accountId, page) => list(accountId, () => read('listSessions', accountId, page)),
+    listSessions: (filter, page) => list(filter.accountId, () => read('listSessions', filter, page)),
     listBriefInputs: (accountId, jobIds) => list(accountId, () => read('listBriefInputs', jobIds)),
     listJobs: (filter) =>
       isSearch(filter)
@@ -231,6 +231,11 @@ function createKeyStore(operate: GroupCommit['submit'], reads: Reads) {
       const session = await operate('revokeSession', sessionId, by)
       clear()
       return session
+    },
+    async endSessions(keyId, withKeys, by) {
+      const ended = await operate('endSessions', keyId, withKeys, by)
+      clear()
+      return ended
     },
     readmitPerson: (keyId, by) => operate('readmitPerson', keyId, by),
     async changeKeyLimits(keyId, change, by) {

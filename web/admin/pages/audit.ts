@@ -20,6 +20,7 @@ const kinds: readonly (readonly [string, string])[] = [
   ['job', 'jobs'],
   ['delivery', 'webhook deliveries'],
   ['signing_key', 'keys of URLs and quotes'],
+  ['session', 'sessions of people'],
   ['files', 'files'],
 ]
 
@@ -31,7 +32,7 @@ export function auditPage(deps: PageDeps): HTMLElement {
     [
       { name: 'act', label: 'What', options: kinds },
       { name: 'account', label: 'Account', options: names.all(), all: 'All accounts' },
-      { name: 'actor', label: 'Who', placeholder: 'key_…, a user, server' },
+      { name: 'actor', label: 'Who', placeholder: 'key_… or user' },
       { name: 'subject', label: 'On what', placeholder: 'Whole id' },
       { name: 'since', label: 'From', type: 'date' },
       { name: 'until', label: 'To', type: 'date' },

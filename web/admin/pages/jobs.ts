@@ -81,7 +81,7 @@ export function jobTable(
         kind: 'name',
         cell: ({ accountId, keyName }) => [
           withAccount ? names.link(accountId) : null,
-          element('span', { class: withAccount ? 'fine' : '' }, keyName ?? 'key without a name'),
+          element('span', { class: withAccount ? 'fine' : '' }, keyName ?? 'without a name'),
         ],
       },
       { title: 'State', cell: describeState },

@@ -49,7 +49,10 @@ export function keyTable(deps: PageDeps, account: () => string, withAccount: boo
         kind: 'name',
         cell: ({ name, prefix }) => [
           name ? element('strong', {}, name) : element('span', { class: 'fine' }, 'without a name'),
-          element('code', { class: 'id' }, `${prefix}…`),
+          // A person who signs in has no text to tell apart.
+          prefix === 'mgs_'
+            ? element('span', { class: 'fine' }, 'signs in')
+            : element('code', { class: 'id' }, `${prefix}…`),
         ],
       },
       ...(withAccount

@@ -58,7 +58,7 @@ export interface RestoredBackup<Prepared> {
 
 /**
  * Restores: first the files, last the database. After a failure the same command may be repeated: an SQLite file has its name only
- * when it is prepared.
+ * when it is prepared, and a database of PostgreSQL is marked until then, so that no server begins on it.
  * @param prepare gets where the database is
  * @throws StartupError as `checkBackup`, and when a server works on the installation, or there is something in it
  */
@@ -80,14 +80,16 @@ export async function restore<Prepared>(
   else await requireFiles(files, listed, manifest.files.stay_in)
   const from = join(folder, manifest.database.name)
   if (to.databaseUrl) {
-    const { restoreDatabase } = await import('../../../storage/postgres/dump.ts')
-    await restoreDatabase(to.databaseUrl, from)
-    const prepared = await prepare(to).catch((error: unknown) => {
+    const { beginRestore } = await import('../../../storage/postgres/dump.ts')
+    await using restoring = await beginRestore(to.databaseUrl)
+    await restoring.load(from)
+    const prepared = await prepare({ ...to, restores: true }).catch((error: unknown) => {
       throw new StartupError(
-        `The database was restored, but its jobs that may cost money were not sent to review: ${(error as Error).message}. Start no server on it; drop it and restore into an empty one.`,
+        `The database was restored, but its jobs that may cost money were not all sent to review: ${(error as Error).message}. No server starts on it; run the same command again.`,
         { cause: error },
       )
     })
+    await restoring.finish()
     return { manifest, prepared }
   }
   return { manifest, prepared: await restoreFile(from, to, prepare) }

@@ -52,7 +52,7 @@ export async function restoreInstallation(folder: string, config: Config): Promi
     await using store = await openExistingStore(to)
     // The root is compared before the jobs that are held change anything.
     const ledger = await store.verifyLedger()
-    const location = toLocation({ databaseUrl: config.databaseUrl, dataDir: to.dataDir })
+    const location = { ...toLocation({ databaseUrl: config.databaseUrl, dataDir: to.dataDir }), restores: true }
     return { ...ledger, held: await holdPaid(store, free, () => openTables(location, false), config) }
   })
   const { root, accounts, entries, jobs, problems, held } = prepared

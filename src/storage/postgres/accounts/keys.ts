@@ -11,10 +11,12 @@ import {
   type NewKey,
 } from '../../../core/accounts/key.ts'
 import { type Budget, type Limits, parseLimits, toLimitsText } from '../../../core/accounts/limits.ts'
+import { sessionPrefix } from '../../../core/accounts/session.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { SigningKey, SigningPurpose } from '../../../core/store.ts'
 import { limitsAudit } from '../../budgets.ts'
 import { describeNewKey, keyColumns, type KeyRow, toKey, toTime } from '../../rows.ts'
+import { workingSql } from '../../sessions.ts'
 import type { Database } from '../connection.ts'
 import { ofAccount, readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
@@ -32,8 +34,13 @@ export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemAc
   const { accountId, permissions, makerId } = draft
   const account = (await lockAccounts(tx, 'account_id = :accountId', { accountId })).get(accountId)
   if (account?.status !== 'active') return null
-  if (makerId !== null && (await lockKey(tx, makerId))?.revokedAtMs !== null) return null
   const now = await tx.nowMs()
+  if (makerId !== null) {
+    const maker = await lockKey(tx, makerId)
+    if (maker?.revokedAtMs !== null) return null
+    const isSignedIn = `SELECT 1 FROM sessions WHERE key_id = :makerId AND ${workingSql}`
+    if (maker.prefix === sessionPrefix && !(await tx.row(isSignedIn, { makerId, nowMs: now }))) return null
+  }
   const keyId = tx.ids.next('key')
   const row = await tx.row<KeyRow>(
     `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at, limits, maker_id)
@@ -81,7 +88,8 @@ export async function changeKeyLimits(
   return toKey({ ...before, limits })
 }
 
-function lockKey(tx: Writing, keyId: string): Promise<KeyRow | undefined> {
+/** Reads a key that nobody else changes, or makes keys by, until the transaction has ended. */
+export function lockKey(tx: Writing, keyId: string): Promise<KeyRow | undefined> {
   return tx.row<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = :keyId FOR NO KEY UPDATE`, { keyId })
 }
 
@@ -92,6 +100,12 @@ export async function recordKeyUses(tx: Writing, uses: readonly KeyUse[]): Promi
       `UPDATE api_keys SET last_used_at = :atMs::bigint WHERE key_id = :keyId AND coalesce(last_used_at, 0) <= :atMs::bigint - ${keyUseMs}`,
       { keyId, atMs },
     )
+  for (const { sessionId, atMs } of uses.toSorted((a, b) => ((a.sessionId ?? '') < (b.sessionId ?? '') ? -1 : 1)))
+    if (sessionId !== undefined)
+      tx.send(
+        `UPDATE sessions SET last_seen_at = :atMs::bigint WHERE session_id = :sessionId AND coalesce(last_seen_at, 0) <= :atMs::bigint - ${keyUseMs}`,
+        { sessionId, atMs },
+      )
 }
 
 /** Creates the first key of a purpose unless another process was faster. */

@@ -3,11 +3,14 @@ import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../../core/accounts/audit.ts'
 import { type ApiKey, hashKeySecret } from '../../../core/accounts/key.ts'
 import {
+  type EndedSessions,
   type FoundSession,
   isSessionToken,
   keepSessionsMs,
   mostSessions,
   type Session,
+  type SessionFilter,
+  sessionPrefix,
   type SignInCommand,
   type SignInOutcome,
 } from '../../../core/accounts/session.ts'
@@ -19,14 +22,17 @@ import {
   findSessionSql,
   type FoundRow,
   sessionColumns,
+  toFactsText,
   toFoundSession,
   toPersonKey,
+  whichSessions,
+  workingSql,
 } from '../../sessions.ts'
 import type { Database } from '../connection.ts'
-import { ofAccount, readPage } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import type { Writing } from '../writing.ts'
 import { record } from './audit.ts'
-import { createKey, keyCacheOptions, revokeKey } from './keys.ts'
+import { createKey, keyCacheOptions, lockKey, revokeKey } from './keys.ts'
 
 const findSql = `SELECT ${sessionColumns} FROM sessions WHERE session_id = :sessionId`
 
@@ -50,8 +56,8 @@ export async function signIn(tx: Writing, command: SignInCommand): Promise<SignI
   const now = await tx.nowMs()
   const sessionId = tx.ids.next('sess')
   tx.send(
-    `INSERT INTO sessions (session_id, key_id, account_id, token_hash, state_hash, terms, created_at, expires_at)
-     VALUES (:sessionId, :keyId, :accountId, :tokenHash::bytea, :stateHash::bytea, :terms, :now::bigint, :expiresAtMs::bigint)`,
+    `INSERT INTO sessions (session_id, key_id, account_id, token_hash, state_hash, terms, address, browser, created_at, expires_at)
+     VALUES (:sessionId, :keyId, :accountId, :tokenHash::bytea, :stateHash::bytea, :terms, :address, :browser, :now::bigint, :expiresAtMs::bigint)`,
     { ...command, sessionId, keyId, now, expiresAtMs: now + lastsMs },
   )
   tx.send(
@@ -70,8 +76,15 @@ export async function signIn(tx: Writing, command: SignInCommand): Promise<SignI
 async function settleKey(tx: Writing, command: SignInCommand, known: KeyRow | undefined): Promise<string | null> {
   const { issuer, subject, accountId, name } = command
   const permissions = JSON.stringify(command.permissions)
+  const setPerson = (keyId: string): void =>
+    tx.send(
+      `INSERT INTO people (issuer, subject, key_id, facts) VALUES (:issuer, :subject, :keyId, :facts)
+       ON CONFLICT (issuer, subject) DO UPDATE SET key_id = excluded.key_id, facts = excluded.facts`,
+      { issuer, subject, keyId, facts: toFactsText(command) },
+    )
   if (known?.accountId === accountId) {
     const { keyId } = known
+    setPerson(keyId)
     if (known.name !== name || known.permissions !== permissions)
       tx.send('UPDATE api_keys SET name = :name, permissions = :permissions WHERE key_id = :keyId', {
         keyId,
@@ -83,13 +96,8 @@ async function settleKey(tx: Writing, command: SignInCommand, known: KeyRow | un
   const made = await createKey(tx, toPersonKey(command))
   if (made === null) return null
   if (known !== undefined) await revokeKey(tx, known.keyId)
-  const { keyId } = made
-  tx.send(
-    `INSERT INTO people (issuer, subject, key_id) VALUES (:issuer, :subject, :keyId)
-     ON CONFLICT (issuer, subject) DO UPDATE SET key_id = excluded.key_id`,
-    { issuer, subject, keyId },
-  )
-  return keyId
+  setPerson(made.keyId)
+  return made.keyId
 }
 
 export async function revokeSession(tx: Writing, sessionId: string, by: Actor = systemActor): Promise<Session | null> {
@@ -104,6 +112,30 @@ export async function revokeSession(tx: Writing, sessionId: string, by: Actor = 
   const after = (await tx.row<Session>(findSql, { sessionId })) as Session
   await record(tx, describeRevoked(before, after), by)
   return after
+}
+
+export async function endSessions(
+  tx: Writing,
+  keyId: string,
+  withKeys: boolean,
+  by: Actor = systemActor,
+): Promise<EndedSessions | null> {
+  // Whoever makes a key waits for this, and then has no session.
+  const person = await lockKey(tx, keyId)
+  if (person?.prefix !== sessionPrefix) return null
+  const sessions = await tx.rows<{ id: string }>(
+    `SELECT session_id AS id FROM sessions WHERE key_id = :keyId AND ${workingSql} ORDER BY session_id`,
+    { keyId, nowMs: await tx.nowMs() },
+  )
+  const keys = withKeys
+    ? await tx.rows<{ id: string }>(
+        'SELECT key_id AS id FROM api_keys WHERE maker_id = :keyId AND revoked_at IS NULL ORDER BY key_id',
+        { keyId },
+      )
+    : []
+  for (const { id } of sessions) await revokeSession(tx, id, by)
+  for (const { id } of keys) await revokeKey(tx, id, by)
+  return { sessions: sessions.length, keys: keys.length }
 }
 
 export async function readmitPerson(tx: Writing, keyId: string, by: Actor = systemActor): Promise<ApiKey | null> {
@@ -132,7 +164,9 @@ export function createSessionReads(db: Database) {
       return found
     },
     clearSessionCache: () => cache.clear(),
-    listSessions: (accountId: string | null, page: PageRequest) =>
-      readPage<Session>(db, listing, ofAccount(accountId), { accountId }, page),
+    listSessions(filter: SessionFilter, page: PageRequest) {
+      const { where, values } = whichSessions(filter, db.nowMs())
+      return readPage<Session>(db, listing, where, values, page)
+    },
   }
 }

@@ -10,9 +10,11 @@ import {
   type NewKey,
 } from '../../../core/accounts/key.ts'
 import { type Budget, type Limits, parseLimits, toLimitsText } from '../../../core/accounts/limits.ts'
+import { sessionPrefix } from '../../../core/accounts/session.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import { limitsAudit } from '../../budgets.ts'
 import { describeNewKey, keyColumns, type KeyRow, toKey, toTime } from '../../rows.ts'
+import { workingSql } from '../../sessions.ts'
 import type { Connection } from '../connection.ts'
 import { createPages, ofAccount } from '../pages.ts'
 import type { Writing } from '../threads/writing.ts'
@@ -41,7 +43,13 @@ export function createKeyCommands(writing: Writing) {
   const use = db.prepare<KeyUse>(
     `UPDATE api_keys SET last_used_at = :atMs WHERE key_id = :keyId AND coalesce(last_used_at, 0) <= :atMs - ${keyUseMs}`,
   )
+  const useSession = db.prepare<KeyUse>(
+    `UPDATE sessions SET last_seen_at = :atMs WHERE session_id = :sessionId AND coalesce(last_seen_at, 0) <= :atMs - ${keyUseMs}`,
+  )
   const find = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
+  const isSignedIn = db
+    .prepare<object, number>(`SELECT 1 FROM sessions WHERE key_id = :keyId AND ${workingSql}`)
+    .pluck()
   const setLimits = db.prepare<[string | null, string], KeyRow>(
     `UPDATE api_keys SET limits = ? WHERE key_id = ? RETURNING ${keyColumns}`,
   )
@@ -75,7 +83,10 @@ export function createKeyCommands(writing: Writing) {
       const { accountId, permissions, makerId } = draft
       const limits = toLimitsText(draft.limits)
       if (isActive.get(accountId) === undefined) return null
-      if (makerId !== null && find.get(makerId)?.revokedAtMs !== null) return null
+      const maker = makerId === null ? null : find.get(makerId)
+      if (maker !== null && maker?.revokedAtMs !== null) return null
+      if (maker?.prefix === sessionPrefix && isSignedIn.get({ keyId: makerId, nowMs: nowMs() }) === undefined)
+        return null
       const keyId = ids.next('key')
       const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), limits, now: nowMs() })
       const after = describeNewKey(draft)
@@ -83,7 +94,10 @@ export function createKeyCommands(writing: Writing) {
       return toKey(row)
     },
     recordKeyUses(uses: readonly KeyUse[]): void {
-      for (const each of uses) use.run(each)
+      for (const each of uses) {
+        use.run(each)
+        if (each.sessionId !== undefined) useSession.run(each)
+      }
     },
     revokeKey,
     changeKeyLimits(keyId: string, change: Partial<Limits>, by: Actor = systemActor): ApiKey | null {

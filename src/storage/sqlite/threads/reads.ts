@@ -21,7 +21,7 @@ export function createReads(db: Connection, nowMs: () => number) {
   return {
     ...createAccountReads(db),
     ...createKeyReads(db, nowMs),
-    ...createSessionReads(db),
+    ...createSessionReads(db, nowMs),
     ...createSigningKeyReads(db),
     ...createLedgerReads(db),
     ...createUsageReads(db),
