@@ -1,5 +1,6 @@
 // Output files: the record of one, the port to their storage, and the port that signs their URLs.
 import { sumDecimals } from '../fraction.ts'
+import type { Provenance } from './provenance.ts'
 
 /** A stored output file, as in the job's record. */
 export interface Asset {
@@ -19,6 +20,8 @@ export interface Asset {
   readonly previewKey: string | null
   /** The preview in about thirty characters, to show while it loads (blurha.sh); null for a sound. */
   readonly blurhash: string | null
+  /** Where it says it comes from. Records of before this was read lack it. */
+  readonly provenance?: Provenance
 }
 
 /**
