@@ -1,6 +1,6 @@
 // Output files: the record of one, the port to their storage, and the port that signs their URLs.
 import { sumDecimals } from '../fraction.ts'
-import type { Provenance } from './provenance.ts'
+import type { Claim, Provenance } from './provenance.ts'
 
 /** A stored output file, as in the job's record. */
 export interface Asset {
@@ -49,6 +49,8 @@ export interface PutOptions {
   readonly patienceMs?: number | undefined
   /** Whether a file that is refused is kept for the operator; the error says where. */
   readonly keepsRefused?: boolean
+  /** What a signature or a mark of this service says of it, if the settings want one. */
+  readonly claim?: Claim
   /** Receives the reason each time storing is tried again. */
   readonly onTrouble?: (error: unknown) => void
 }

@@ -18,6 +18,46 @@ export interface Provenance {
   readonly problem: string | null
 }
 
+/** What this service can say of an output, in a signature or a mark. */
+export interface Claim {
+  readonly jobId: string
+  readonly model: string
+  /** The provider's version of the model; null if it is not known. */
+  readonly version: string | null
+  /** IPTC's code of the digital source type; null if the catalog does not say it, and then nothing is said. */
+  readonly sourceType: string | null
+  /** The input, without media. */
+  readonly input: Readonly<Record<string, unknown>>
+  /** The media of the input. */
+  readonly ingredients: readonly Ingredient[]
+}
+
+/** A file that went into an output. */
+export interface Ingredient {
+  readonly path: string
+  /** The field of the input that named it. */
+  readonly name: string
+}
+
+/** The digital source types of IPTC that a model of a catalog may have: https://cv.iptc.org/newscodes/digitalsourcetype/ */
+export const sourceTypes = [
+  'trainedAlgorithmicMedia',
+  'compositeWithTrainedAlgorithmicMedia',
+  'algorithmicMedia',
+  'algorithmicallyEnhanced',
+  'composite',
+  'compositeCapture',
+  'compositeSynthetic',
+  'dataDrivenMedia',
+] as const
+
+/** The source type of an output: what a model makes of media is a composite with them, unless its own type says so already. */
+export function toOutputSourceType(ofModel: string | null, usesMedia: boolean): string | null {
+  if (!usesMedia) return ofModel
+  if (ofModel === 'trainedAlgorithmicMedia') return 'compositeWithTrainedAlgorithmicMedia'
+  return ofModel === 'algorithmicMedia' ? 'composite' : ofModel
+}
+
 const mostActions = 32
 const mostCharacters = 200
 
