@@ -17,6 +17,7 @@ import {
   parseLogLevel,
   parseOrigin,
   parseOrigins,
+  parsePath,
   parsePort,
   parseProgram,
   parseTimeZone,
@@ -247,6 +248,25 @@ export const generalSettings = {
     '',
     'Path of an FFmpeg with libx264, libvpx and libopus, for faster films and for checks of outputs in any codec',
     parseProgram,
+  ),
+  signCertificate: text(
+    'MEDIAGEN_SIGN_CERTIFICATE',
+    '',
+    'Path of the certificate, with its chain, by which outputs are [signed](provenance.md#sign-outputs); empty for unsigned outputs',
+    parsePath,
+  ),
+  signKey: text('MEDIAGEN_SIGN_KEY', '', 'Path of its private key, which no other user may read', parsePath),
+  signInput: text(
+    'MEDIAGEN_SIGN_INPUT',
+    'false',
+    'Whether a signature has the input of the job, without its media: `true` or `false`',
+    parseBoolean,
+  ),
+  markOutputs: text(
+    'MEDIAGEN_MARK_OUTPUTS',
+    'false',
+    'Whether pictures get the digital source type of IPTC in XMP, if they come without: `true` or `false`',
+    parseBoolean,
   ),
   childUser: text(
     'MEDIAGEN_CHILD_USER',

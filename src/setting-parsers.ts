@@ -62,6 +62,10 @@ export function parsePort(written: string): number | null {
   return port
 }
 
+export function parsePath(written: string): string | null {
+  return written === '' ? null : resolve(written)
+}
+
 export function parseProgram(written: string): string | null {
   if (written === '') return null
   const path = resolve(written)

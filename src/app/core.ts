@@ -8,6 +8,7 @@ import type { Store } from '../core/store.ts'
 import type { Secrets } from '../engines/secrets.ts'
 import { startFeed } from '../feed/feed.ts'
 import { startExpiry } from '../files/expiry.ts'
+import { readCredentials } from '../files/media/provenance/sign/certificate.ts'
 import { startRefusedRemoval } from '../files/refused.ts'
 import { createReadiness } from '../gateway/routes/health.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
@@ -71,6 +72,7 @@ export async function startCore(
   if (config.roles.has('api')) checkDoorModels(config, catalog)
   await tryPorts(config)
   await tryBucket(config)
+  readCredentials(config, Date.now())
 
   const metrics = createMetrics()
   showLostLines(metrics)

@@ -24,6 +24,7 @@ import { followsCaller } from './doors/urls.ts'
 import { readChildLimits, readPictureBounds } from './models.ts'
 import { measureBlobs } from './observe/measured.ts'
 import type { Metrics } from './observe/metrics.ts'
+import { startSigner } from './signing.ts'
 import { layOut, makeFolder } from './store/data-dir.ts'
 
 // How long a start waits for a store of files in trouble.
@@ -109,6 +110,8 @@ export async function openFiles(config: Config, deps: FilesDeps): Promise<Files>
   const intake = join(processFolder, 'intake')
   const keys = await startUrlKeys(store)
   const recognise = createRecogniser(readPictureBounds(config))
+  const signing = { folder: join(processFolder, 'sign'), containment, limits: readChildLimits(config) }
+  const signer = config.roles.has('worker') ? await startSigner(config, clock.nowMs(), signing) : null
   const assets = openOutputs({
     blobs,
     intake,
@@ -121,6 +124,7 @@ export async function openFiles(config: Config, deps: FilesDeps): Promise<Files>
     processFolder: join(processFolder, 'probe'),
     containment,
     childLimits: readChildLimits(config),
+    signer,
   })
   return {
     blobs,

@@ -66,6 +66,7 @@ export function createModel(
     modality: entry.modality,
     ownedBy: entry.owned_by,
     createdAtMs,
+    sourceType: entry.source_type ?? null,
     version: entry.version ?? null,
     released: entry.released ?? null,
     shutdownDate: entry.shutdown_date ?? null,

@@ -1,5 +1,6 @@
 // The format of a catalog file: a JSON Schema for an entry, and the type of an entry that is valid.
 import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
+import { sourceTypes } from '../core/files/provenance.ts'
 import { type Modality, modalities, type OpenaiFields } from './model.ts'
 
 /** A field of an entry that is wrong; the message says how. */
@@ -43,6 +44,7 @@ export interface CatalogEntry {
   readonly released?: string
   readonly shutdown_date?: string
   readonly replaced_by?: string
+  readonly source_type?: string
   /** Where price and input come from; for people. */
   readonly source?: {
     readonly price: string
@@ -130,6 +132,7 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
     released: { type: 'string', format: 'date' },
     shutdown_date: { type: 'string', format: 'date' },
     replaced_by: path,
+    source_type: { enum: sourceTypes },
     source: {
       type: 'object',
       additionalProperties: false,

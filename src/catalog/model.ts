@@ -51,6 +51,8 @@ export interface Model extends Lifetime {
   readonly ownedBy: string
   /** Milliseconds since 1970. */
   readonly createdAtMs: number
+  /** IPTC's code of the digital source type of what it makes; null if nobody has said. */
+  readonly sourceType: string | null
   readonly billing: 'fixed' | 'usage'
   /** The price in words. */
   readonly priceSummary: string

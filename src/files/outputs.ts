@@ -14,6 +14,7 @@ import type { AssetStore } from '../core/files/asset.ts'
 import { type Blobs, deleteAll } from './blobs/blobs.ts'
 import { invalidOutput } from './media/invalid-output.ts'
 import { createProber } from './media/prober.ts'
+import type { Signer } from './media/provenance/sign/signer.ts'
 import { writeTrueLengths } from './media/wave-lengths.ts'
 
 export interface OutputsOptions {
@@ -40,6 +41,8 @@ export interface OutputsOptions {
   /** How the system contains probe processes. Default: not at all. */
   readonly containment?: () => Promise<Containment>
   readonly childLimits?: Pick<KernelLimits, 'openFiles' | 'tasks'>
+  /** Signs or marks outputs. Default: they stay as they came. It is closed with the store. */
+  readonly signer?: Signer | null
   /** The module of probe processes; tests replace it. */
   readonly probeEntry?: URL
 }
@@ -54,7 +57,7 @@ const copyBytes = 1024 * 1024
  * its folder. Processes are forked when the store is warmed, or with the first output.
  */
 export function openOutputs(options: OutputsOptions): AssetStore {
-  const { blobs, intake, maxBytes } = options
+  const { blobs, intake, maxBytes, signer = null } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
     spare: options.spareProbes ?? 0,
@@ -68,7 +71,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
   })
 
   return {
-    async put(run, index, path, { owner = run, signal, patienceMs, keepsRefused = false, onTrouble } = {}) {
+    async put(run, index, path, { owner = run, signal, patienceMs, keepsRefused = false, claim, onTrouble } = {}) {
       checkRun(run)
       const name = basename(path)
       // Synchronously: the folder is open, so the system knows it without reading the disk.
@@ -83,13 +86,18 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const bytes = await patiently(() => makeOwn(taken, origin))
         await patiently(() => writeTrueLengths(taken))
         const file = { path: taken, name, bytes, previewPath, owner }
-        const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
+        const inspection = await patiently(() => prober.inspect(file, signal))
+        const signed =
+          signer && claim
+            ? await signer.sign(taken, inspection, claim, owner, signal ?? new AbortController().signal)
+            : inspection
+        const { extension, hasPreview, ...facts } = { ...inspection, ...signed }
         const key = `${run}/${index}.${extension}`
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
         const files = new Map([[key, taken]])
         if (previewKey) files.set(previewKey, previewPath)
         await blobs.putFiles(files, { signal, patienceMs, onTrouble })
-        return { key, ...facts, bytes, previewKey }
+        return { key, ...facts, previewKey }
       } catch (error) {
         if (keepsRefused && options.refused !== undefined && isRefusal(error))
           throw await keepRefused([taken, path], options.refused, `${run}/${index}`, error)
@@ -103,8 +111,13 @@ export function openOutputs(options: OutputsOptions): AssetStore {
       checkRun(run)
       await deleteAll(blobs, `${run}/`)
     },
-    warm: () => prober.warm(),
-    close: () => prober.close(),
+    warm() {
+      prober.warm()
+      signer?.warm()
+    },
+    async close() {
+      await Promise.all([prober.close(), signer?.[Symbol.asyncDispose]()])
+    },
   }
 }
 

@@ -54,6 +54,8 @@ export interface Attempt {
   usesFolder: boolean
   /** Folder of the engine's outputs; null until the engine asks for it. */
   outputs: Promise<HeldFolder> | null
+  /** Files of the media of its input, by JSON pointer; null if they were not fetched. */
+  media: ReadonlyMap<string, string> | null
   /** Draft pictures that it shows; null before the first. */
   drafts: Drafts | null
   /** What may be done when the run is lost, as the store has it. */

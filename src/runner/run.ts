@@ -73,6 +73,7 @@ export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run 
     folder: join(deps.workFolder, `${job.jobId}-${job.attempts}`),
     usesFolder: false,
     outputs: null,
+    media: null,
     drafts: null,
     afterLoss: claimed.afterLoss,
     watched: {

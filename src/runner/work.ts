@@ -99,7 +99,8 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   const { model, watched } = attempt
   const { job, checkpoint } = attempt.claimed
   let fetched: ReturnType<EngineRun['media']> | undefined
-  const media: EngineRun['media'] = () => (fetched ??= fetchAll(input, attempt))
+  const media: EngineRun['media'] = () =>
+    (fetched ??= fetchAll(input, attempt).then((files) => (attempt.media = files)))
   if (!continues(attempt)) await media()
   watched.signal.throwIfAborted()
   await attempt.enter()

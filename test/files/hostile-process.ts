@@ -25,6 +25,7 @@ serveTasks(async (request) => {
         sha256: 'ab'.repeat(32),
         hasPreview: false,
         blurhash: null,
+        provenance: {},
       }
   }
 }).ready()

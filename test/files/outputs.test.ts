@@ -7,6 +7,7 @@ import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AssetStore } from '../../src/core/files/asset.ts'
 import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
+import { noProvenance } from '../../src/files/media/provenance/read.ts'
 import { openOutputs } from '../../src/files/outputs.ts'
 
 let base: string
@@ -49,6 +50,7 @@ describe('put', () => {
       sha256: createHash('sha256').update(png).digest('hex'),
       previewKey: 'job_1/2.preview.webp',
       blurhash: expect.stringMatching(/^.{20,40}$/),
+      provenance: noProvenance,
     })
     expect(await readFile(join(root, asset.key))).toEqual(png)
     expect((await readdir(join(root, 'job_1'))).toSorted()).toEqual(['2.png', '2.preview.webp'])

@@ -136,6 +136,7 @@ test('a file has its facts and a name of its own', () => {
     expires_at: null,
     expired: false,
     sha256: '',
+    provenance: null,
   })
   expect(describeOutput(output('image/png'))).toBe('PNG · 1024 × 768 · 48 kB')
   expect(describeKept({ url: 'x', kept_until: '2026-11-28T10:00:00.000Z' })).toMatch(/^kept until 28 Nov, \d\d:00$/)

@@ -15,7 +15,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/generation.proto.
  */
 export const file_mediagen_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSKTBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdCJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgihwMKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQESPwoGbGFiZWxzGAkgAygLMi8ubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIocBChdTdGFydEdlbmVyYXRpb25SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIocDCgpSdW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgttYXhfY3JlZGl0cxgDIAEoA0gAiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgBiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAKIAQESMwoGbGFiZWxzGAkgAygLMiMubWVkaWFnZW4udjEuUnVuUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9tYXhfY3JlZGl0c0IVChNfZXhwaXJlc19pbl9zZWNvbmRzQhEKD19yZXRhaW5fc2Vjb25kcyJ7CgtSdW5SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiKfAQoPTGlzdEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAUSDgoGc2VhcmNoGAYgASgJQggKBl9saW1pdCJBChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5tZWRpYWdlbi52MS5Kb2ISDQoFdG90YWwYAiABKAUiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMgoRQ2FuY2VsSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIiIKEERlbGV0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIhMKEURlbGV0ZUpvYlJlc3BvbnNlIjkKD1dhdGNoSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAMiQwoQV2F0Y2hKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIc2VxdWVuY2UYAiABKAMq1QEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFEhYKEkpPQl9TVEFUVVNfRVhQSVJFRBAGEhsKF0pPQl9TVEFUVVNfTkVFRFNfUkVWSUVXEAcy1gQKEUdlbmVyYXRpb25TZXJ2aWNlEmUKD1N0YXJ0R2VuZXJhdGlvbhIjLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QaJC5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXNwb25zZSIHkAICoLsYAhJBCgNSdW4SFy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0GhgubWVkaWFnZW4udjEuUnVuUmVzcG9uc2UiB5ACAqC7GAISSgoGR2V0Sm9iEhoubWVkaWFnZW4udjEuR2V0Sm9iUmVxdWVzdBobLm1lZGlhZ2VuLnYxLkdldEpvYlJlc3BvbnNlIgeQAgGguxgEElAKCExpc3RKb2JzEhwubWVkaWFnZW4udjEuTGlzdEpvYnNSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBoLsYBBJTCglDYW5jZWxKb2ISHS5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVzcG9uc2UiB5ACAqC7GAISUwoJRGVsZXRlSm9iEh0ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlc3BvbnNlIgeQAgKguxgCEk8KCFdhdGNoSm9iEhwubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXNwb25zZSIEoLsYBDABQhhaFm1lZGlhZ2VuL3YxO21lZGlhZ2VudjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
+  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSKTBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdCJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIrwDCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBARIrCgpwcm92ZW5hbmNlGA0gASgLMhcubWVkaWFnZW4udjEuUHJvdmVuYW5jZUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIuMBCgpQcm92ZW5hbmNlEg4KBnNpZ25lZBgBIAEoCBIVCgh2ZXJpZmllZBgCIAEoCEgAiAEBEhMKBmlzc3VlchgDIAEoCUgBiAEBEhYKCWdlbmVyYXRvchgEIAEoCUgCiAEBEg8KB2FjdGlvbnMYBSADKAkSGAoLc291cmNlX3R5cGUYBiABKAlIA4gBARIUCgdwcm9ibGVtGAcgASgJSASIAQFCCwoJX3ZlcmlmaWVkQgkKB19pc3N1ZXJCDAoKX2dlbmVyYXRvckIOCgxfc291cmNlX3R5cGVCCgoIX3Byb2JsZW0iPAoISm9iRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCCKHAwoWU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBINCgVtb2RlbBgBIAEoCRImCgVpbnB1dBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcXVvdGVfaWQYAyABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSACIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAYgBARI/CgZsYWJlbHMYCSADKAsyLy5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMihwEKF1N0YXJ0R2VuZXJhdGlvblJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQihwMKClJ1blJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhgKC21heF9jcmVkaXRzGAMgASgDSACIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSAGIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAogBARIzCgZsYWJlbHMYCSADKAsyIy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX21heF9jcmVkaXRzQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzInsKC1J1blJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiLwoOR2V0Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIp8BCg9MaXN0Sm9ic1JlcXVlc3QSJgoGc3RhdHVzGAEgASgOMhYubWVkaWFnZW4udjEuSm9iU3RhdHVzEg0KBW1vZGVsGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBRIOCgZzZWFyY2gYBiABKAlCCAoGX2xpbWl0IkEKEExpc3RKb2JzUmVzcG9uc2USHgoEam9icxgBIAMoCzIQLm1lZGlhZ2VuLnYxLkpvYhINCgV0b3RhbBgCIAEoBSIiChBDYW5jZWxKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIyChFDYW5jZWxKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2IiIgoQRGVsZXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiEwoRRGVsZXRlSm9iUmVzcG9uc2UiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoAyJDChBXYXRjaEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghzZXF1ZW5jZRgCIAEoAyrVAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUSFgoSSk9CX1NUQVRVU19FWFBJUkVEEAYSGwoXSk9CX1NUQVRVU19ORUVEU19SRVZJRVcQBzLWBAoRR2VuZXJhdGlvblNlcnZpY2USZQoPU3RhcnRHZW5lcmF0aW9uEiMubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBokLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlc3BvbnNlIgeQAgKguxgCEkEKA1J1bhIXLm1lZGlhZ2VuLnYxLlJ1blJlcXVlc3QaGC5tZWRpYWdlbi52MS5SdW5SZXNwb25zZSIHkAICoLsYAhJKCgZHZXRKb2ISGi5tZWRpYWdlbi52MS5HZXRKb2JSZXF1ZXN0GhsubWVkaWFnZW4udjEuR2V0Sm9iUmVzcG9uc2UiB5ACAaC7GAQSUAoITGlzdEpvYnMSHC5tZWRpYWdlbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGguxgEElMKCUNhbmNlbEpvYhIdLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXNwb25zZSIHkAICoLsYAhJTCglEZWxldGVKb2ISHS5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVzcG9uc2UiB5ACAqC7GAISTwoIV2F0Y2hKb2ISHC5tZWRpYWdlbi52MS5XYXRjaEpvYlJlcXVlc3QaHS5tZWRpYWdlbi52MS5XYXRjaEpvYlJlc3BvbnNlIgSguxgEMAFCGFoWbWVkaWFnZW4vdjE7bWVkaWFnZW52MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
 
 /**
  * One generation, from its start to its end.
@@ -367,6 +367,13 @@ export type Output = Message<"mediagen.v1.Output"> & {
    * @generated from field: optional google.protobuf.Timestamp kept_until = 12;
    */
   keptUntil?: Timestamp | undefined;
+
+  /**
+   * Where the file says it comes from. Unset for a file that was stored before this was read.
+   *
+   * @generated from field: mediagen.v1.Provenance provenance = 13;
+   */
+  provenance?: Provenance | undefined;
 };
 
 /**
@@ -375,6 +382,69 @@ export type Output = Message<"mediagen.v1.Output"> & {
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 3);
+
+/**
+ * Where a file says it comes from, as read when it was stored: its C2PA manifest, and the digital source type in its XMP.
+ *
+ * @generated from message mediagen.v1.Provenance
+ */
+export type Provenance = Message<"mediagen.v1.Provenance"> & {
+  /**
+   * Whether it has a C2PA manifest.
+   *
+   * @generated from field: bool signed = 1;
+   */
+  signed: boolean;
+
+  /**
+   * Whether the signature and the content fit; unset if nobody has checked. Who signed is what the certificate says, whoever made it.
+   *
+   * @generated from field: optional bool verified = 2;
+   */
+  verified?: boolean | undefined;
+
+  /**
+   * Organisation, else name, in the certificate of the signature. Unset if there is none.
+   *
+   * @generated from field: optional string issuer = 3;
+   */
+  issuer?: string | undefined;
+
+  /**
+   * The program that made the manifest. Unset if there is none.
+   *
+   * @generated from field: optional string generator = 4;
+   */
+  generator?: string | undefined;
+
+  /**
+   * What the manifest says was done, for example `c2pa.created`.
+   *
+   * @generated from field: repeated string actions = 5;
+   */
+  actions: string[];
+
+  /**
+   * Digital source type: the code of IPTC, for example `trainedAlgorithmicMedia`, or another URI. Unset if there is none.
+   *
+   * @generated from field: optional string source_type = 6;
+   */
+  sourceType?: string | undefined;
+
+  /**
+   * Why the manifest cannot be read or does not fit, or why the file could not be signed or marked. Unset if all is well.
+   *
+   * @generated from field: optional string problem = 7;
+   */
+  problem?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.Provenance.
+ * Use `create(ProvenanceSchema)` to create a new message.
+ */
+export const ProvenanceSchema: GenMessage<Provenance> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 4);
 
 /**
  * Why a job did not succeed.
@@ -409,7 +479,7 @@ export type JobError = Message<"mediagen.v1.JobError"> & {
  * Use `create(JobErrorSchema)` to create a new message.
  */
 export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 4);
+  messageDesc(file_mediagen_v1_generation, 5);
 
 /**
  * The generation to start. docs/contract.md, section 2.
@@ -499,7 +569,7 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
  * Use `create(StartGenerationRequestSchema)` to create a new message.
  */
 export const StartGenerationRequestSchema: GenMessage<StartGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 5);
+  messageDesc(file_mediagen_v1_generation, 6);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -534,7 +604,7 @@ export type StartGenerationResponse = Message<"mediagen.v1.StartGenerationRespon
  * Use `create(StartGenerationResponseSchema)` to create a new message.
  */
 export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 6);
+  messageDesc(file_mediagen_v1_generation, 7);
 
 /**
  * The generation to quote and start. docs/contract.md, section 2.
@@ -620,7 +690,7 @@ export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
  * Use `create(RunRequestSchema)` to create a new message.
  */
 export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 7);
+  messageDesc(file_mediagen_v1_generation, 8);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -655,7 +725,7 @@ export type RunResponse = Message<"mediagen.v1.RunResponse"> & {
  * Use `create(RunResponseSchema)` to create a new message.
  */
 export const RunResponseSchema: GenMessage<RunResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 8);
+  messageDesc(file_mediagen_v1_generation, 9);
 
 /**
  * Which job to read.
@@ -677,7 +747,7 @@ export type GetJobRequest = Message<"mediagen.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 9);
+  messageDesc(file_mediagen_v1_generation, 10);
 
 /**
  * The job that was read.
@@ -698,7 +768,7 @@ export type GetJobResponse = Message<"mediagen.v1.GetJobResponse"> & {
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 10);
+  messageDesc(file_mediagen_v1_generation, 11);
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
@@ -756,7 +826,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 11);
+  messageDesc(file_mediagen_v1_generation, 12);
 
 /**
  * One page of jobs.
@@ -784,7 +854,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 12);
+  messageDesc(file_mediagen_v1_generation, 13);
 
 /**
  * Which job to cancel.
@@ -806,7 +876,7 @@ export type CancelJobRequest = Message<"mediagen.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 13);
+  messageDesc(file_mediagen_v1_generation, 14);
 
 /**
  * The job to be canceled.
@@ -827,7 +897,7 @@ export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
  * Use `create(CancelJobResponseSchema)` to create a new message.
  */
 export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 14);
+  messageDesc(file_mediagen_v1_generation, 15);
 
 /**
  * Which job to delete.
@@ -849,7 +919,7 @@ export type DeleteJobRequest = Message<"mediagen.v1.DeleteJobRequest"> & {
  * Use `create(DeleteJobRequestSchema)` to create a new message.
  */
 export const DeleteJobRequestSchema: GenMessage<DeleteJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 15);
+  messageDesc(file_mediagen_v1_generation, 16);
 
 /**
  * The job was deleted.
@@ -864,7 +934,7 @@ export type DeleteJobResponse = Message<"mediagen.v1.DeleteJobResponse"> & {
  * Use `create(DeleteJobResponseSchema)` to create a new message.
  */
 export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 16);
+  messageDesc(file_mediagen_v1_generation, 17);
 
 /**
  * Which job to watch.
@@ -893,7 +963,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
  * Use `create(WatchJobRequestSchema)` to create a new message.
  */
 export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 17);
+  messageDesc(file_mediagen_v1_generation, 18);
 
 /**
  * One change of a watched job.
@@ -921,7 +991,7 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
  * Use `create(WatchJobResponseSchema)` to create a new message.
  */
 export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 18);
+  messageDesc(file_mediagen_v1_generation, 19);
 
 /**
  * The state of a job. docs/contract.md, section 1.

@@ -249,7 +249,7 @@ export interface Output {
    */
   expires_at: string | null
   /**
-   * Signed URL of a small picture of it (WebP, at most 512 pixels on its long side): a frame of a video, the waveform of a sound.
+   * Signed URL of a small picture of it (WebP, at most 512 pixels on its long side), without its provenance: a frame of a video, the waveform of a sound.
    */
   preview_url: string | null
   /**
@@ -264,6 +264,39 @@ export interface Output {
    * When the file is removed, or was; null if it is kept for ever.
    */
   kept_until: string | null
+  /**
+   * Where the file says it comes from, as read when it was stored; null for a file that was stored before this was read.
+   */
+  provenance: {
+    /**
+     * Whether it has a C2PA manifest.
+     */
+    signed: boolean
+    /**
+     * Whether its signature and its content fit; null if nobody has checked.
+     */
+    verified: boolean | null
+    /**
+     * Who signed, as the certificate says, whoever made that.
+     */
+    issuer: string | null
+    /**
+     * The program that made the manifest.
+     */
+    generator: string | null
+    /**
+     * What was done, such as `c2pa.created`.
+     */
+    actions: string[]
+    /**
+     * Digital source type: IPTC’s code, such as `trainedAlgorithmicMedia`, or another URI.
+     */
+    source_type: string | null
+    /**
+     * Why the manifest cannot be read or does not fit, or why the file could not be signed or marked.
+     */
+    problem: string | null
+  } | null
 }
 /**
  * A generation, from its start to its end.

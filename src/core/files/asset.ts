@@ -1,5 +1,6 @@
 // Output files: the record of one, the port to their storage, and the port that signs their URLs.
 import { sumDecimals } from '../fraction.ts'
+import type { Claim, Provenance } from './provenance.ts'
 
 /** A stored output file, as in the job's record. */
 export interface Asset {
@@ -19,6 +20,8 @@ export interface Asset {
   readonly previewKey: string | null
   /** The preview in about thirty characters, to show while it loads (blurha.sh); null for a sound. */
   readonly blurhash: string | null
+  /** Where it says it comes from. Records of before this was read lack it. */
+  readonly provenance?: Provenance
 }
 
 /**
@@ -46,6 +49,8 @@ export interface PutOptions {
   readonly patienceMs?: number | undefined
   /** Whether a file that is refused is kept for the operator; the error says where. */
   readonly keepsRefused?: boolean
+  /** What a signature or a mark of this service says of it, if the settings want one. */
+  readonly claim?: Claim
   /** Receives the reason each time storing is tried again. */
   readonly onTrouble?: (error: unknown) => void
 }

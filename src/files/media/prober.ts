@@ -8,8 +8,11 @@ import { EngineError } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
 import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
+import { boundProvenance } from '../../core/files/provenance.ts'
 import { invalidOutput } from './invalid-output.ts'
-import type { Inspection, InspectRequest } from './probe/inspection.ts'
+import type { Inspection, InspectRequest, VerifyRequest } from './probe/inspection.ts'
+import { isCheckable, withCheck } from './provenance/read.ts'
+import type { Checked } from './provenance/verify.ts'
 
 export interface ProberOptions {
   /** A process that needs more memory is killed, and its output refused. */
@@ -60,7 +63,7 @@ const maxFileBytes = 64 * 1024 ** 2
 /** Creates a prober; processes are forked on demand. */
 export function createProber(options: ProberOptions): Prober {
   const { maxRssBytes, spare, timeoutMs, bounds, ffmpegPath, folder } = options
-  const pool = new ProcessPool<InspectRequest, Inspection>({
+  const pool = new ProcessPool<InspectRequest | VerifyRequest, Inspection | Checked | null>({
     rights: {
       entry: options.entry ?? new URL('./probe/process.ts', import.meta.url),
       // The files beside the folder of its entry.
@@ -80,29 +83,61 @@ export function createProber(options: ProberOptions): Prober {
     },
     logger: null,
   })
+  async function inspect(
+    { path, name, bytes, previewPath, owner }: ProbedFile,
+    signal: AbortSignal,
+  ): Promise<Inspection> {
+    const inspection = await pool.run({
+      async request({ input, output }) {
+        const handed = await handOver(path, input, 'output', true)
+        return { path: handed, name, previewPath: join(output, previewName), bounds, ffmpegPath }
+      },
+      async collect(result, { output }) {
+        const inspection = checkInspection(result as Inspection)
+        if (inspection.hasPreview) await moveFile(join(output, previewName), previewPath)
+        return inspection
+      },
+      ...limit(bytes, owner, signal),
+    })
+    return inspection as Inspection
+  }
+
+  async function verify(
+    { path, bytes, owner }: Pick<ProbedFile, 'path' | 'bytes' | 'owner'>,
+    contentType: string,
+    signal: AbortSignal,
+  ): Promise<Checked | null> {
+    try {
+      const checked = await pool.run({
+        request: async ({ input }) => ({
+          verify: { path: await handOver(path, input, 'output', true), contentType },
+        }),
+        ...limit(bytes, owner, signal),
+      })
+      return checked as Checked | null
+    } catch (error) {
+      if (!isBroken(error)) throw error
+      return { verified: false, problem: `The manifest ${error.message.replace('decode', 'check')}` }
+    }
+  }
+
+  function limit(bytes: number, owner: string, signal: AbortSignal) {
+    const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
+    const reason = (): Error => broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`)
+    return { owner, signal, onProgress: () => {}, timeout: { ms, reason } }
+  }
+
   return {
-    async inspect({ path, name, bytes, previewPath, owner }, signal = new AbortController().signal) {
-      const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
+    async inspect(file, signal = new AbortController().signal) {
       try {
-        return await pool.run({
-          async request({ input, output }) {
-            const handed = await handOver(path, input, 'output', true)
-            return { path: handed, name, previewPath: join(output, previewName), bounds, ffmpegPath }
-          },
-          async collect(result, { output }) {
-            const inspection = checkInspection(result)
-            if (inspection.hasPreview) await moveFile(join(output, previewName), previewPath)
-            return inspection
-          },
-          owner,
-          signal,
-          onProgress: () => {},
-          timeout: { ms, reason: () => broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`) },
-        })
+        const inspection = await inspect(file, signal)
+        const { provenance, contentType } = inspection
+        if (!isCheckable(provenance)) return inspection
+        const checked = withCheck(provenance, await verify(file, contentType, signal))
+        return { ...inspection, provenance: boundProvenance(checked) }
       } catch (error) {
         // The pool's error does not name the file.
-        if (error instanceof EngineError && error.code === brokeCode)
-          throw invalidOutput(name, error.message, { cause: error })
+        if (isBroken(error)) throw invalidOutput(file.name, error.message, { cause: error })
         throw error
       }
     },
@@ -113,14 +148,18 @@ export function createProber(options: ProberOptions): Prober {
 
 /** The kind of a file decides how browsers treat it, its extension is a part of a path. */
 function checkInspection(inspection: Inspection): Inspection {
-  const { contentType, extension, sha256 } = inspection
-  const isSound = /^[a-z0-9]{1,8}$/.test(extension) && /^[0-9a-f]{64}$/.test(sha256)
+  const { contentType, extension, sha256, provenance } = inspection
+  const isSound = typeof provenance === 'object' && /^[a-z0-9]{1,8}$/.test(extension) && /^[0-9a-f]{64}$/.test(sha256)
   if (!isSound || !/^(image\/(png|jpeg|webp|avif|gif|tiff)|(video|audio)\/[a-z0-9]+)$/.test(contentType))
     throw broke('makes its decoder give an impossible answer')
-  return inspection
+  return { ...inspection, provenance: boundProvenance(provenance) }
 }
 
 const brokeCode = 'probe_broke'
+
+function isBroken(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.code === brokeCode
+}
 
 function broke(words: string, options?: ErrorOptions): EngineError {
   return new EngineError(brokeCode, words, false, options)

@@ -33,6 +33,31 @@ export const quoteSchema = record('Quote', 'What one model and one input will co
   expires_at: { ...time, description: 'Last moment at which the quote is valid.' },
 })
 
+const provenanceSchema = {
+  type: ['object', 'null'],
+  description:
+    'Where the file says it comes from, as read when it was stored; null for a file that was stored before this was read.',
+  required: ['signed', 'verified', 'issuer', 'generator', 'actions', 'source_type', 'problem'],
+  properties: {
+    signed: { type: 'boolean', description: 'Whether it has a C2PA manifest.' },
+    verified: {
+      type: ['boolean', 'null'],
+      description: 'Whether its signature and its content fit; null if nobody has checked.',
+    },
+    issuer: { ...nullableString, description: 'Who signed, as the certificate says, whoever made that.' },
+    generator: { ...nullableString, description: 'The program that made the manifest.' },
+    actions: { type: 'array', items: string, description: 'What was done, such as `c2pa.created`.' },
+    source_type: {
+      ...nullableString,
+      description: 'Digital source type: IPTC’s code, such as `trainedAlgorithmicMedia`, or another URI.',
+    },
+    problem: {
+      ...nullableString,
+      description: 'Why the manifest cannot be read or does not fit, or why the file could not be signed or marked.',
+    },
+  },
+} as const
+
 const outputSchema = record('Output', 'An output file.', {
   url: { ...nullableUrl, description: 'Signed URL of the file; null once it has expired.' },
   content_type: string,
@@ -45,7 +70,7 @@ const outputSchema = record('Output', 'An output file.', {
   preview_url: {
     ...nullableUrl,
     description:
-      'Signed URL of a small picture of it (WebP, at most 512 pixels on its long side): a frame of a video, the waveform of a sound.',
+      'Signed URL of a small picture of it (WebP, at most 512 pixels on its long side), without its provenance: a frame of a video, the waveform of a sound.',
   },
   blurhash: {
     ...nullableString,
@@ -53,6 +78,7 @@ const outputSchema = record('Output', 'An output file.', {
   },
   expired: { type: 'boolean', description: 'Whether the file was removed because its retention is over.' },
   kept_until: { ...nullableTime, description: 'When the file is removed, or was; null if it is kept for ever.' },
+  provenance: provenanceSchema,
 })
 
 const jobErrorSchema = {

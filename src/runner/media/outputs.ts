@@ -4,7 +4,9 @@ import { basename } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
 import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
+import { toFieldName } from '@mediagen/engine/media.ts'
 import type { Asset, PutOptions } from '../../core/files/asset.ts'
+import { type Claim, toOutputSourceType } from '../../core/files/provenance.ts'
 import { type Attempt, toFolderName, toOutputFolder } from '../attempt.ts'
 
 /** After this the log says that an output takes long. */
@@ -52,10 +54,11 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
   const untilMs = performance.now() + deps.paidOutputMs
   const outputs: Asset[] = []
   const refusals: EngineError[] = []
+  const claim = toClaim(attempt)
   for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
     const patienceMs = isSubmitted ? Math.max(0, untilMs - performance.now()) : undefined
     try {
-      outputs.push(await storeOutput(attempt, index, path, { patienceMs, keepsRefused: isPaid }))
+      outputs.push(await storeOutput(attempt, index, path, { patienceMs, keepsRefused: isPaid, claim }))
     } catch (error) {
       if (!isPaid || !(error instanceof EngineError) || error.code !== 'output_invalid') throw error
       refusals.push(error)
@@ -69,6 +72,20 @@ export async function removeOutputs({ claimed: { job }, deps }: Attempt, run: nu
   await deps.assets.remove(toFolderName(job, run)).catch((error: unknown) => {
     deps.log.warn({ err: error, job_id: job.jobId }, 'outputs of a run that did not count could not be removed yet')
   })
+}
+
+/** What can be said of the outputs. A run that continues has not fetched its media, and names none. */
+function toClaim({ claimed: { job, input }, model, media }: Attempt): Claim {
+  const references = model.mediaOf(input)
+  const fields = new Set(references.map(({ pointer }) => pointer.split('/')[1]))
+  return {
+    jobId: job.jobId,
+    model: model.id,
+    version: model.version,
+    sourceType: toOutputSourceType(model.sourceType, references.length > 0),
+    input: Object.fromEntries(Object.entries(input).filter(([name]) => !fields.has(name))),
+    ingredients: [...(media ?? [])].map(([pointer, path]) => ({ path, name: toFieldName(pointer) })),
+  }
 }
 
 /** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */
@@ -88,7 +105,7 @@ async function storeOutput(
   { claimed: { job }, deps, watched: { signal } }: Attempt,
   index: number,
   path: string,
-  options: Pick<PutOptions, 'patienceMs' | 'keepsRefused'>,
+  options: Pick<PutOptions, 'patienceMs' | 'keepsRefused' | 'claim'>,
 ): Promise<Asset> {
   let trouble: unknown = null
   const sayLate = (): void =>
@@ -96,12 +113,15 @@ async function storeOutput(
   const late = setTimeout(sayLate, slowMs)
   const onTrouble = (error: unknown): void => void (trouble = error)
   try {
-    return await deps.assets.put(toFolderName(job), index, path, {
+    const asset = await deps.assets.put(toFolderName(job), index, path, {
       owner: job.accountId,
       signal,
       ...options,
       onTrouble,
     })
+    const problem = asset.provenance?.problem
+    if (problem) deps.log.warn({ job_id: job.jobId, output: index, problem }, 'an output has a problem of provenance')
+    return asset
   } catch (error) {
     // The cause that ended the run decides its error.
     signal.throwIfAborted()

@@ -12,8 +12,10 @@ import {
   JobErrorSchema,
   JobStatus as JobStatusCode,
   OutputSchema,
+  type ProvenanceSchema,
 } from '../../../gen/mediagen/v1/generation_pb.ts'
 import type { Asset, AssetUrls } from '../../core/files/asset.ts'
+import type { Provenance } from '../../core/files/provenance.ts'
 import {
   creditsShown,
   isSettled,
@@ -137,6 +139,20 @@ function toOutputMessage(job: Job, asset: Asset, urls: AssetUrls): MessageInitSh
     ...(asset.blurhash !== null && { blurhash: asset.blurhash }),
     expired: signed === null,
     ...(lastMs !== null && { keptUntil: timestampFromMs(lastMs) }),
+    ...(asset.provenance && { provenance: toProvenanceMessage(asset.provenance) }),
+  }
+}
+
+function toProvenanceMessage(provenance: Provenance): MessageInitShape<typeof ProvenanceSchema> {
+  const { signed, verified, issuer, generator, actions, sourceType, problem } = provenance
+  return {
+    signed,
+    ...(verified !== null && { verified }),
+    ...(issuer !== null && { issuer }),
+    ...(generator !== null && { generator }),
+    actions: [...actions],
+    ...(sourceType !== null && { sourceType }),
+    ...(problem !== null && { problem }),
   }
 }
 

@@ -1,15 +1,18 @@
 // Looks at every part of an installation and says what is wrong. Nothing is changed but a file that is written, flushed and removed.
 import { execFile } from 'node:child_process'
-import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Config, findUnknownSettings, parseSettings } from '../../../config.ts'
 import { StartupError } from '../../../core/errors.ts'
 import type { Store } from '../../../core/store.ts'
+import { readCredentials } from '../../../files/media/provenance/sign/certificate.ts'
 import { findDamage, readJournal } from '../../../storage/sqlite/copy.ts'
 import { findBuiltin } from '../../builtin.ts'
 import { tryBucket } from '../../files.ts'
 import { openIdleEngines, readModels } from '../../models.ts'
+import { startSigner } from '../../signing.ts'
 import { layOut } from '../../store/data-dir.ts'
 import { openExistingStore } from '../../store/store.ts'
 import { checkProviders, isBroken } from '../check-providers.ts'
@@ -22,6 +25,9 @@ const oldestNode = 24
 const mostApartMs = 5000
 // Of a database whose changes are merged; it grows while a reader keeps them from being merged.
 const mostWalBytes = 1024 ** 3
+// A certificate is said to end so long before.
+const soonMs = 30 * 86_400_000
+const installC2pa = 'npm install --no-save --omit=dev --ignore-scripts @contentauth/c2pa-node@0.8.0'
 
 /** What is looked at beside the usual. */
 export interface DoctorOptions {
@@ -45,6 +51,7 @@ export async function examine(env: NodeJS.ProcessEnv, options: DoctorOptions): P
     ...(await checkPrograms(config)),
     ...(await checkCatalog(config)),
     ...checkFlush(config.dataDir),
+    ...(await checkSigning(config)),
   ]
   const damage = config.databaseUrl === null ? checkFile(layOut(config.dataDir).database) : []
   findings.push(...damage, ...(await checkBucket(config)))
@@ -85,6 +92,31 @@ async function checkCatalog(config: Config): Promise<Finding[]> {
     // The first of its faults.
     const problem = error.message.split('\n', 2).join(' ').replaceAll(/\s+/g, ' ')
     return [{ check: 'catalog', problem, command: 'mediagen admin models check' }]
+  }
+}
+
+/** Signs a picture of one pixel, if outputs are to be signed. */
+async function checkSigning(config: Config): Promise<Finding[]> {
+  const { signCertificate: certificate, signKey: key } = config
+  const tell = (problem: string, command: string): Finding[] => [{ check: 'signing', problem, command }]
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-doctor-'))
+  try {
+    await using signer = await startSigner(config, Date.now(), { folder })
+    const endsAtMs = signer && readCredentials(config, Date.now())?.endsAtMs
+    if (!endsAtMs || endsAtMs - Date.now() > soonMs) return []
+    const day = new Date(endsAtMs).toISOString().slice(0, 10)
+    return tell(
+      `${certificate} (MEDIAGEN_SIGN_CERTIFICATE) ends on ${day}`,
+      `openssl x509 -in ${certificate} -noout -dates`,
+    )
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error
+    const [, mend] = /: (chmod .*)$/.exec(error.message) ?? []
+    const isMissing = error.message.includes('not installed')
+    const look = certificate === null ? `ls -l ${key}` : `openssl x509 -in ${certificate} -noout -text`
+    return tell(error.message.replace(/\.$/, ''), mend ?? (isMissing ? installC2pa : look))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { invalidOutput } from '../invalid-output.ts'
 import { findKind, type Kind } from '../kinds.ts'
+import { readProvenance } from '../provenance/read.ts'
 import type { Inspection, InspectRequest } from './inspection.ts'
 import { inspectPicture } from './pictures/picture.ts'
 import { toBlurhash, writePreview } from './pictures/preview.ts'
@@ -15,7 +16,12 @@ import { toBlurhash, writePreview } from './pictures/preview.ts'
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
   const { path, name, previewPath, bounds } = request
   const type = await recogniseOutput(path, name)
-  const { preview, isPicture, ...seen } = type.contentType.startsWith('image/')
+  const {
+    preview,
+    isPicture,
+    xmp = null,
+    ...seen
+  } = type.contentType.startsWith('image/')
     ? { ...type, ...(await inspectPicture(path, name, toSharpFormat(type), bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./films/recording.ts')).inspectRecording(request, type)
@@ -24,7 +30,8 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
   const digits = ['webm', 'mkv', 'mka'].includes(seen.extension) ? 100 : 1000
   const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * digits) / digits
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
-  return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash }
+  const provenance = await readProvenance(path, type.contentType, xmp)
+  return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash, provenance }
 }
 
 /** @throws EngineError `output_invalid` for what is no image, video or sound, SVG and HTML included, and for what is something else too */
@@ -45,7 +52,8 @@ function toSharpFormat({ contentType }: Kind): string {
   return contentType === 'image/avif' ? 'heif' : contentType.replace('image/', '')
 }
 
-async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
+/** The size and SHA-256 of a file. */
+export async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {

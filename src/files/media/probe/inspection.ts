@@ -1,5 +1,11 @@
 // The request to inspect an output, and its result.
 import type { PictureBounds } from '@mediagen/engine/media.ts'
+import type { Provenance } from '../../../core/files/provenance.ts'
+
+/** The request to check the manifest of a file: apart from the rest, because it may crash the library. */
+export interface VerifyRequest {
+  readonly verify: { readonly path: string; readonly contentType: string }
+}
 
 export interface InspectRequest {
   readonly path: string
@@ -26,4 +32,5 @@ export interface Inspection {
   /** Whether a preview was written. */
   readonly hasPreview: boolean
   readonly blurhash: string | null
+  readonly provenance: Provenance
 }

@@ -18,6 +18,8 @@ export interface Seen {
   readonly preview: Sharp | null
   /** Whether the preview shows a picture and so has a blurhash. */
   readonly isPicture: boolean
+  /** The XMP packet of a picture. */
+  readonly xmp?: Buffer | null
 }
 
 // A cache would keep a file open after it was moved or removed.
@@ -59,7 +61,7 @@ export async function inspectPicture(
     if (format === 'png' && !(await hasWholeFrames(path))) throw new Error('a frame is damaged')
     // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
-    return { width, height, durationSeconds: null, preview, isPicture: true }
+    return { width, height, durationSeconds: null, preview, isPicture: true, xmp: metadata.xmp ?? null }
   } catch (cause) {
     if (cause instanceof EngineError) throw cause
     const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')

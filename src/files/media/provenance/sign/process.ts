@@ -1,0 +1,7 @@
+// The process that signs: it has the key, and reads one output at a time. Apart from the processes that look into outputs, so that a
+// file that takes over its decoder finds no key there.
+import { serveTasks } from '@mediagen/engine/serve.ts'
+import type { SignRequest } from './request.ts'
+import { signOutput } from './sign-output.ts'
+
+serveTasks((request) => signOutput(request as SignRequest)).ready()

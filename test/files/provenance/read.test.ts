@@ -1,0 +1,134 @@
+// What is read of the provenance of outputs, through the store of outputs (P400).
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { AssetStore } from '../../../src/core/files/asset.ts'
+import { boundProvenance } from '../../../src/core/files/provenance.ts'
+import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
+import { readClaims } from '../../../src/files/media/provenance/claims.ts'
+import { noProvenance } from '../../../src/files/media/provenance/read.ts'
+import { openOutputs } from '../../../src/files/outputs.ts'
+import { makePicture, readStore, replaceCbor, saidBySigned, signedPng, withChunk } from './fixture.ts'
+
+let base: string
+let store: AssetStore
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'mediagen-provenance-'))
+  store = openOutputs({ blobs: createDiskBlobs(join(base, 'store')), intake: join(base, 'intake'), maxBytes: 100e6 })
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(base, { recursive: true, force: true })
+})
+
+/** Stores a file, which must be stored as it came; returns what its record says. */
+async function put(content: Buffer) {
+  writeFileSync(join(base, 'output'), content)
+  const { key, sha256, provenance } = await store.put('job_1', 0, join(base, 'output'))
+  const stored = readFileSync(join(base, 'store', key))
+  expect(stored.equals(content)).toBe(true)
+  expect(sha256).toBe(createHash('sha256').update(content).digest('hex'))
+  return provenance
+}
+
+test('P400: a signed file says who signed it, what was done and where it is from, and is checked', async () => {
+  expect(await put(signedPng)).toEqual(saidBySigned)
+  expect(await put(await makePicture())).toEqual(noProvenance)
+})
+
+test('P400: without the library the same is read, and nothing is checked', () => {
+  const { signed: _, verified: __, problem: ___, ...said } = saidBySigned
+  expect(readClaims(readStore())).toEqual(said)
+})
+
+test('P400: the digital source type in the XMP of a picture is read', async () => {
+  const uri = 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia'
+  const packet = (inside: string, attributes = '') =>
+    `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"${attributes}>${inside}</rdf:Description></rdf:RDF></x:xmpmeta>`
+  const packets = [
+    packet('', ` Iptc4xmpExt:DigitalSourceType="${uri}"`),
+    packet(`<Iptc4xmpExt:DigitalSourceType>${uri}</Iptc4xmpExt:DigitalSourceType>`),
+    packet(`<Iptc4xmpExt:DigitalSourceType rdf:resource="${uri}"/>`),
+  ]
+  for (const xmp of packets)
+    for (const format of ['png', 'jpeg', 'webp', 'avif', 'tiff'] as const) {
+      const picture = await sharp(await makePicture())
+        .withXmp(xmp)
+        .toFormat(format)
+        .toBuffer()
+      const provenance = await put(picture)
+      expect([format, provenance]).toEqual([format, { ...noProvenance, sourceType: 'trainedAlgorithmicMedia' }])
+    }
+})
+
+test('P401: a file whose manifest is broken, of another file or enormous is stored as it came, and said to be so', async () => {
+  const picture = await makePicture()
+  const claimed = { ...saidBySigned, verified: false }
+  const changed = Buffer.from(signedPng)
+  // In the identifier of a chunk that nobody needs.
+  expect(await put(withChunk(changed, 'teXt', Buffer.from('a\0b')))).toEqual({
+    ...claimed,
+    problem: expect.stringMatching(/^The manifest does not fit the file: assertion\.dataHash\.mismatch/),
+  })
+  expect(await put(withChunk(picture, 'caBX', readStore()))).toEqual({
+    ...claimed,
+    problem: expect.stringMatching(/^The manifest does not fit the file: assertion\.dataHash\.mismatch/),
+  })
+  const unread = { ...noProvenance, signed: true }
+  for (const content of [
+    Buffer.from('no manifest at all'),
+    Buffer.alloc(0),
+    readStore().subarray(0, 2000),
+    Buffer.alloc(5000, 0xff),
+  ])
+    expect(await put(withChunk(picture, 'caBX', content))).toEqual({
+      ...unread,
+      verified: false,
+      problem: expect.stringMatching(/^The manifest cannot be read: ./),
+    })
+  expect(await put(withChunk(picture, 'caBX', Buffer.alloc(50_000_000, 7)))).toEqual({
+    ...unread,
+    problem: 'The manifest has more than 4194304 bytes, and is not read.',
+  })
+})
+
+test('P401: a manifest that crashes what checks it loses nothing', async () => {
+  // A million tags in each other, where the claim is.
+  const deep = Buffer.concat([Buffer.alloc(1_000_000, 0xc0), Buffer.of(1)])
+  const content = replaceCbor(readStore(), 'c2pa.claim.v2', deep)
+  expect(await put(withChunk(await makePicture(), 'caBX', content))).toEqual({
+    ...noProvenance,
+    signed: true,
+    verified: false,
+    problem: expect.stringMatching(/^The manifest cannot be read: Maximum call stack/),
+  })
+})
+
+test('P401: every byte of a manifest may be wrong', () => {
+  const store = readStore()
+  let unreadable = 0
+  for (let at = 0; at < 3000; at++) {
+    const damaged = Buffer.from(store)
+    damaged[at] = (damaged[at] ?? 0) ^ 0x55
+    try {
+      boundProvenance({ ...noProvenance, ...readClaims(damaged) })
+    } catch (error) {
+      expect(error).toBeInstanceOf(Error)
+      unreadable += 1
+    }
+  }
+  expect(unreadable).toBeGreaterThan(100)
+})
+
+test('P401: a record holds short texts, without signs that control how they are shown', () => {
+  const said = {
+    ...noProvenance,
+    issuer: `Acme\u202e${'x'.repeat(1000)}`,
+    actions: Array.from({ length: 1000 }, () => 'c2pa.edited\n'),
+  }
+  const { issuer, actions } = boundProvenance(said)
+  expect([issuer?.length, issuer?.slice(0, 6), actions.length, actions[0]]).toEqual([200, 'Acme x', 32, 'c2pa.edited'])
+})

@@ -1,0 +1,218 @@
+// Outputs that this service signs or marks, through the store of outputs (P403 to P406).
+import { createHash } from 'node:crypto'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Reader } from '@contentauth/c2pa-node'
+import sharp from 'sharp'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { AssetStore } from '../../../src/core/files/asset.ts'
+import { type Claim, toOutputSourceType } from '../../../src/core/files/provenance.ts'
+import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
+import { readCredentials } from '../../../src/files/media/provenance/sign/certificate.ts'
+import { createSigner, type SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
+import { openOutputs } from '../../../src/files/outputs.ts'
+import { fixture, makePicture, readStore, signedPng, withChunk } from './fixture.ts'
+
+let base: string
+let store: AssetStore | null = null
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'mediagen-sign-'))
+})
+afterEach(async () => {
+  await store?.close()
+  store = null
+  rmSync(base, { recursive: true, force: true })
+})
+
+const claim: Claim = {
+  jobId: 'job_1',
+  model: 'acme/paint',
+  version: '2.1',
+  sourceType: 'trainedAlgorithmicMedia',
+  input: { prompt: 'a secret lighthouse' },
+  ingredients: [],
+}
+const signedByUs = {
+  signed: true,
+  verified: true,
+  issuer: 'Acme Studio',
+  generator: 'mediagen',
+  sourceType: 'trainedAlgorithmicMedia',
+  problem: null,
+}
+
+function open(options: Partial<SignerOptions> = {}): AssetStore {
+  const signKey = join(base, 'key.pem')
+  copyFileSync(fixture('key.pem'), signKey)
+  chmodSync(signKey, 0o600)
+  const credentials = readCredentials({ signCertificate: fixture('certificate.pem'), signKey }, Date.now())
+  const usual = { credentials, marks: false, saysInput: false, maxRssBytes: 1e9, timeoutMs: 60_000, maxBytes: 100e6 }
+  const signer = createSigner({ ...usual, ...options })
+  store = openOutputs({
+    blobs: createDiskBlobs(join(base, 'store')),
+    intake: join(base, 'intake'),
+    maxBytes: 100e6,
+    signer,
+  })
+  return store
+}
+
+/** Stores a file; returns its record, and the file as it was stored. */
+async function put(content: Buffer, said: Partial<Claim> = {}, to = store ?? open()) {
+  writeFileSync(join(base, 'output'), content)
+  const asset = await to.put('job_1', 0, join(base, 'output'), { claim: { ...claim, ...said } })
+  const stored = readFileSync(join(base, 'store', asset.key))
+  expect({ bytes: asset.bytes, sha256: asset.sha256 }).toEqual({
+    bytes: stored.length,
+    sha256: createHash('sha256').update(stored).digest('hex'),
+  })
+  return { ...asset, stored }
+}
+
+/** What the library's own reader says. */
+async function readBack(buffer: Buffer, mimeType: string) {
+  const reader = await Reader.fromAsset({ buffer, mimeType })
+  const report = reader?.json() as any
+  const manifest = report.manifests[report.active_manifest]
+  const { data } = manifest.assertions.find(({ label }: { label: string }) => label === 'c2pa.actions.v2')
+  return { state: report.validation_state, manifest, actions: data.actions, ...report }
+}
+
+const pixels = (picture: Buffer): Promise<Buffer> => sharp(picture).raw().toBuffer()
+
+test('P403: pictures, films and sounds are signed with their model, job and source, and say nothing of the input', async () => {
+  for (const format of ['png', 'jpeg', 'webp', 'avif'] as const) {
+    const picture = await makePicture(format)
+    const { stored, contentType, provenance } = await put(picture)
+    expect([format, provenance]).toEqual([format, { ...signedByUs, actions: ['c2pa.created'] }])
+    expect(await pixels(stored)).toEqual(await pixels(picture))
+    const { state, manifest, actions } = await readBack(stored, contentType)
+    expect([format, state, manifest.title]).toEqual([format, 'Valid', 'job_1'])
+    expect(actions).toEqual([
+      {
+        action: 'c2pa.created',
+        softwareAgent: { name: 'acme/paint', version: '2.1' },
+        digitalSourceType: 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+        parameters: { 'mediagen.job_id': 'job_1' },
+      },
+    ])
+    expect(stored.includes('lighthouse')).toBe(false)
+  }
+  const wave = Buffer.concat([
+    Buffer.from(
+      'RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x80\x3e\0\0',
+      'latin1',
+    ),
+    Buffer.alloc(16_000),
+  ])
+  expect((await put(wave)).provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
+})
+
+test('P403: with the setting, the input is said', async () => {
+  const { stored } = await put(await makePicture(), {}, open({ saysInput: true }))
+  const { actions } = await readBack(stored, 'image/png')
+  expect(actions[0].parameters['mediagen.input']).toBe('{"prompt":"a secret lighthouse"}')
+})
+
+test('P403: media of the input are ingredients, also those whose manifest is broken', async () => {
+  const [photo, broken] = [join(base, 'photo.png'), join(base, 'broken.png')]
+  writeFileSync(photo, signedPng)
+  writeFileSync(broken, withChunk(await makePicture(), 'caBX', Buffer.from('no manifest at all')))
+  const sourceType = toOutputSourceType('trainedAlgorithmicMedia', true)
+  const { stored, provenance } = await put(await makePicture('png', 9), {
+    sourceType,
+    ingredients: [{ path: photo, name: 'image' }],
+  })
+  expect(provenance).toEqual({
+    ...signedByUs,
+    actions: ['c2pa.created'],
+    sourceType: 'compositeWithTrainedAlgorithmicMedia',
+  })
+  const { manifest, manifests } = await readBack(stored, 'image/png')
+  expect(manifest.ingredients).toMatchObject([{ title: 'image', relationship: 'inputTo' }])
+  // With what the provider of the photo said.
+  expect(Object.keys(manifests)).toHaveLength(2)
+
+  const second = await put(await makePicture(), { sourceType, ingredients: [{ path: broken, name: 'image' }] })
+  expect(second.provenance).toMatchObject({ signed: true, verified: true, problem: null })
+  const named = await readBack(second.stored, 'image/png')
+  expect(named.manifest.ingredients).toMatchObject([{ title: 'image', relationship: 'inputTo' }])
+})
+
+test('P404: the manifest of a provider becomes the parent, and is there as it was', async () => {
+  const { stored, provenance } = await put(signedPng)
+  expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.opened'] })
+  const { manifest, manifests } = await readBack(stored, 'image/png')
+  expect(manifest.ingredients).toMatchObject([{ relationship: 'parentOf' }])
+  const parent = manifests[manifest.ingredients[0].active_manifest]
+  expect(parent).toMatchObject({ signature_info: { issuer: 'Example Provider' } })
+  expect(await pixels(stored)).toEqual(await pixels(signedPng))
+
+  // Of another file: ours says so too.
+  const claimed = await put(withChunk(await makePicture(), 'caBX', readStore()))
+  expect(claimed.provenance).toMatchObject({ ...signedByUs, actions: ['c2pa.opened'] })
+  const said = (await readBack(claimed.stored, 'image/png')).manifest
+  expect(JSON.stringify(said.ingredients[0].validation_results)).toContain('assertion.dataHash.mismatch')
+})
+
+test('P405: an output that cannot be signed is delivered as it came, and its record says why', async () => {
+  const unsigned = async (content: Buffer, said: Partial<Claim>, problem: RegExp) => {
+    const { stored, provenance } = await put(content, said)
+    expect(stored.equals(content)).toBe(true)
+    expect(provenance?.problem).toMatch(problem)
+  }
+  const garbage = withChunk(await makePicture(), 'caBX', Buffer.from('no manifest at all'))
+  await unsigned(garbage, {}, /^It was not signed: ./)
+  await unsigned(await makePicture(), { sourceType: null }, /^It was not signed: its model has no source_type/)
+  await unsigned(await makePicture('gif'), {}, /^It was not signed: files of type image\/gif cannot be/)
+  await store?.close()
+  open({ maxRssBytes: 1 })
+  await unsigned(await makePicture(), {}, /^It was not signed: it needs more than 0 MB of memory/)
+})
+
+test('P405: canceling a job ends the signing', async () => {
+  writeFileSync(join(base, 'output'), await makePicture())
+  const cancel = AbortSignal.abort(new Error('canceled'))
+  await expect(open().put('job_1', 0, join(base, 'output'), { claim, signal: cancel })).rejects.toThrow('canceled')
+})
+
+test('P406: pictures are marked without a certificate, and their pixels stay as they are', async () => {
+  open({ credentials: null, marks: true })
+  const transparent = sharp({ create: { width: 20, height: 10, channels: 4, background: '#12345680' } })
+  const pictures = [
+    ...(await Promise.all((['png', 'jpeg', 'webp'] as const).map((format) => makePicture(format)))),
+    await transparent.clone().webp({ lossless: true }).toBuffer(),
+    await transparent.clone().webp().toBuffer(),
+    await sharp(await makePicture())
+      .withExif({ IFD0: { Artist: 'Ann' } })
+      .jpeg()
+      .toBuffer(),
+  ]
+  for (const [index, picture] of pictures.entries()) {
+    const { stored, provenance } = await put(picture)
+    expect([index, provenance]).toMatchObject([
+      index,
+      { signed: false, sourceType: 'trainedAlgorithmicMedia', problem: null },
+    ])
+    expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
+    expect(await pixels(stored)).toEqual(await pixels(picture))
+  }
+})
+
+test('P406: what a file says already is not touched, and what cannot be marked is said', async () => {
+  open({ credentials: null, marks: true })
+  const own = await sharp(await makePicture())
+    .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"/>')
+    .png()
+    .toBuffer()
+  for (const picture of [signedPng, own]) expect((await put(picture)).stored.equals(picture)).toBe(true)
+  const { provenance } = await put(await makePicture('gif'))
+  expect(provenance?.problem).toBe('It was not marked: files of type image/gif cannot be')
+})
+
+test('P406: a picture can be marked and signed', async () => {
+  const { stored, provenance } = await put(await makePicture('jpeg'), {}, open({ marks: true }))
+  expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
+  expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
+})
