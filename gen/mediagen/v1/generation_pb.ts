@@ -15,7 +15,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/generation.proto.
  */
 export const file_mediagen_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSKTBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdCJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgihwMKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQESPwoGbGFiZWxzGAkgAygLMi8ubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIocBChdTdGFydEdlbmVyYXRpb25SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIocDCgpSdW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgttYXhfY3JlZGl0cxgDIAEoA0gAiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgBiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAKIAQESMwoGbGFiZWxzGAkgAygLMiMubWVkaWFnZW4udjEuUnVuUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9tYXhfY3JlZGl0c0IVChNfZXhwaXJlc19pbl9zZWNvbmRzQhEKD19yZXRhaW5fc2Vjb25kcyJ7CgtSdW5SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiKfAQoPTGlzdEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAUSDgoGc2VhcmNoGAYgASgJQggKBl9saW1pdCJBChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5tZWRpYWdlbi52MS5Kb2ISDQoFdG90YWwYAiABKAUiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMgoRQ2FuY2VsSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIiIKEERlbGV0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIhMKEURlbGV0ZUpvYlJlc3BvbnNlIjkKD1dhdGNoSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAMiQwoQV2F0Y2hKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIc2VxdWVuY2UYAiABKAMq1QEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFEhYKEkpPQl9TVEFUVVNfRVhQSVJFRBAGEhsKF0pPQl9TVEFUVVNfTkVFRFNfUkVWSUVXEAcy1gQKEUdlbmVyYXRpb25TZXJ2aWNlEmUKD1N0YXJ0R2VuZXJhdGlvbhIjLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QaJC5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXNwb25zZSIHkAICoLsYAhJBCgNSdW4SFy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0GhgubWVkaWFnZW4udjEuUnVuUmVzcG9uc2UiB5ACAqC7GAISSgoGR2V0Sm9iEhoubWVkaWFnZW4udjEuR2V0Sm9iUmVxdWVzdBobLm1lZGlhZ2VuLnYxLkdldEpvYlJlc3BvbnNlIgeQAgGguxgEElAKCExpc3RKb2JzEhwubWVkaWFnZW4udjEuTGlzdEpvYnNSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBoLsYBBJTCglDYW5jZWxKb2ISHS5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVzcG9uc2UiB5ACAqC7GAISUwoJRGVsZXRlSm9iEh0ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlc3BvbnNlIgeQAgKguxgCEk8KCFdhdGNoSm9iEhwubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXNwb25zZSIEoLsYBDABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
+  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSLaBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBEjQKDHJlcHJvZHVjdGlvbhgZIAEoCzIZLm1lZGlhZ2VuLnYxLlJlcHJvZHVjdGlvbkgKiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdEIPCg1fcmVwcm9kdWN0aW9uIocCCgxSZXByb2R1Y3Rpb24SKwoFaW5wdXQYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESEQoEc2VlZBgCIAEoA0gBiAEBEhQKB3ZlcnNpb24YAyABKAlIAogBARITCgZlbmdpbmUYBCABKAlIA4gBARIbCg5wcm92aWRlcl9tb2RlbBgFIAEoCUgEiAEBEjIKDm5vdF9ndWFyYW50ZWVkGAYgAygLMhoubWVkaWFnZW4udjEuTm90R3VhcmFudGVlZEIICgZfaW5wdXRCBwoFX3NlZWRCCgoIX3ZlcnNpb25CCQoHX2VuZ2luZUIRCg9fcHJvdmlkZXJfbW9kZWwiLQoNTm90R3VhcmFudGVlZBIMCgRjb2RlGAEgASgJEg4KBmRldGFpbBgCIAEoCSJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIo8DCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBAUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIjwKCEpvYkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgihwMKFlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHF1b3RlX2lkGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgAiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAGIAQESPwoGbGFiZWxzGAkgAygLMi8ubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzIocBChdTdGFydEdlbmVyYXRpb25SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIocDCgpSdW5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgttYXhfY3JlZGl0cxgDIAEoA0gAiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIMCgR3YWl0GAUgASgIEh8KEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoBUgBiAEBEhAKCHByaW9yaXR5GAcgASgFEhsKDnJldGFpbl9zZWNvbmRzGAggASgFSAKIAQESMwoGbGFiZWxzGAkgAygLMiMubWVkaWFnZW4udjEuUnVuUmVxdWVzdC5MYWJlbHNFbnRyeRITCgt3ZWJob29rX3VybBgKIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9tYXhfY3JlZGl0c0IVChNfZXhwaXJlc19pbl9zZWNvbmRzQhEKD19yZXRhaW5fc2Vjb25kcyJ7CgtSdW5SZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIcmVwbGF5ZWQYAiABKAgSLQoJbW9kZWxfZW5kGAMgASgLMhUubWVkaWFnZW4udjEuTW9kZWxFbmRIAIgBAUIMCgpfbW9kZWxfZW5kIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYiKuAQoPTGlzdEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAUSDgoGc2VhcmNoGAYgASgJEg0KBWxhYmVsGAcgASgJQggKBl9saW1pdCJBChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5tZWRpYWdlbi52MS5Kb2ISDQoFdG90YWwYAiABKAUiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMgoRQ2FuY2VsSm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIiIKEERlbGV0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIhMKEURlbGV0ZUpvYlJlc3BvbnNlIjkKD1dhdGNoSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAMiQwoQV2F0Y2hKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2ISEAoIc2VxdWVuY2UYAiABKAMiJQoTUmVhZEpvYkZpbGVzUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiVgoUUmVhZEpvYkZpbGVzUmVzcG9uc2USJAoEZmlsZRgBIAEoCzIULm1lZGlhZ2VuLnYxLkpvYkZpbGVIABIPCgVjaHVuaxgCIAEoDEgAQgcKBXBpZWNlIkgKB0pvYkZpbGUSDAoEcGF0aBgBIAEoCRINCgVieXRlcxgCIAEoAxIUCgdtaXNzaW5nGAMgASgJSACIAQFCCgoIX21pc3Npbmcq1QEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFEhYKEkpPQl9TVEFUVVNfRVhQSVJFRBAGEhsKF0pPQl9TVEFUVVNfTkVFRFNfUkVWSUVXEAcyswUKEUdlbmVyYXRpb25TZXJ2aWNlEmUKD1N0YXJ0R2VuZXJhdGlvbhIjLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlcXVlc3QaJC5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXNwb25zZSIHkAICoLsYAhJBCgNSdW4SFy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0GhgubWVkaWFnZW4udjEuUnVuUmVzcG9uc2UiB5ACAqC7GAISSgoGR2V0Sm9iEhoubWVkaWFnZW4udjEuR2V0Sm9iUmVxdWVzdBobLm1lZGlhZ2VuLnYxLkdldEpvYlJlc3BvbnNlIgeQAgGguxgEElAKCExpc3RKb2JzEhwubWVkaWFnZW4udjEuTGlzdEpvYnNSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBoLsYBBJTCglDYW5jZWxKb2ISHS5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ2FuY2VsSm9iUmVzcG9uc2UiB5ACAqC7GAISUwoJRGVsZXRlSm9iEh0ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkRlbGV0ZUpvYlJlc3BvbnNlIgeQAgKguxgCElsKDFJlYWRKb2JGaWxlcxIgLm1lZGlhZ2VuLnYxLlJlYWRKb2JGaWxlc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5SZWFkSm9iRmlsZXNSZXNwb25zZSIEoLsYBDABEk8KCFdhdGNoSm9iEhwubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuV2F0Y2hKb2JSZXNwb25zZSIEoLsYBDABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
 
 /**
  * One generation, from its start to its end.
@@ -177,6 +177,13 @@ export type Job = Message<"mediagen.v1.Job"> & {
    * @generated from field: optional mediagen.v1.Receipt receipt = 24;
    */
   receipt?: Receipt | undefined;
+
+  /**
+   * What it takes to make its files again; only GetJob has it.
+   *
+   * @generated from field: optional mediagen.v1.Reproduction reproduction = 25;
+   */
+  reproduction?: Reproduction | undefined;
 };
 
 /**
@@ -185,6 +192,90 @@ export type Job = Message<"mediagen.v1.Job"> & {
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 0);
+
+/**
+ * What it takes to make the files of a job again.
+ *
+ * @generated from message mediagen.v1.Reproduction
+ */
+export type Reproduction = Message<"mediagen.v1.Reproduction"> & {
+  /**
+   * The input of its run: as it was sent, with the defaults of the schema and a seed. Unset once the input is removed.
+   *
+   * @generated from field: optional google.protobuf.Struct input = 1;
+   */
+  input?: JsonObject | undefined;
+
+  /**
+   * The seed, also if none was sent; unset if there is none, or the input is removed.
+   *
+   * @generated from field: optional int64 seed = 2;
+   */
+  seed?: bigint | undefined;
+
+  /**
+   * The version of the model, or of the server's own engine; unset before it succeeded, and if nobody says.
+   *
+   * @generated from field: optional string version = 3;
+   */
+  version?: string | undefined;
+
+  /**
+   * The kind of the engine; unset before it succeeded.
+   *
+   * @generated from field: optional string engine = 4;
+   */
+  engine?: string | undefined;
+
+  /**
+   * What the provider calls the model; unset before it succeeded, and for what this server made itself.
+   *
+   * @generated from field: optional string provider_model = 5;
+   */
+  providerModel?: string | undefined;
+
+  /**
+   * Why equal files are not certain; empty if they are.
+   *
+   * @generated from field: repeated mediagen.v1.NotGuaranteed not_guaranteed = 6;
+   */
+  notGuaranteed: NotGuaranteed[];
+};
+
+/**
+ * Describes the message mediagen.v1.Reproduction.
+ * Use `create(ReproductionSchema)` to create a new message.
+ */
+export const ReproductionSchema: GenMessage<Reproduction> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 1);
+
+/**
+ * A reason why a job that is made again may have other files.
+ *
+ * @generated from message mediagen.v1.NotGuaranteed
+ */
+export type NotGuaranteed = Message<"mediagen.v1.NotGuaranteed"> & {
+  /**
+   * Stable name of the reason: `version_changed`, for example.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The reason in words.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message mediagen.v1.NotGuaranteed.
+ * Use `create(NotGuaranteedSchema)` to create a new message.
+ */
+export const NotGuaranteedSchema: GenMessage<NotGuaranteed> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 2);
 
 /**
  * What a job that has ended cost, in credits, and what that belongs to. charged + released = held.
@@ -233,7 +324,7 @@ export type Receipt = Message<"mediagen.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 1);
+  messageDesc(file_mediagen_v1_generation, 3);
 
 /**
  * The billing of a job, in credits. 0 <= charged <= held = quoted; once settled, charged + released = held.
@@ -275,7 +366,7 @@ export type Billing = Message<"mediagen.v1.Billing"> & {
  * Use `create(BillingSchema)` to create a new message.
  */
 export const BillingSchema: GenMessage<Billing> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 2);
+  messageDesc(file_mediagen_v1_generation, 4);
 
 /**
  * An output file.
@@ -374,7 +465,7 @@ export type Output = Message<"mediagen.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 3);
+  messageDesc(file_mediagen_v1_generation, 5);
 
 /**
  * Why a job did not succeed.
@@ -409,7 +500,7 @@ export type JobError = Message<"mediagen.v1.JobError"> & {
  * Use `create(JobErrorSchema)` to create a new message.
  */
 export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 4);
+  messageDesc(file_mediagen_v1_generation, 6);
 
 /**
  * The generation to start. docs/contract.md, section 2.
@@ -499,7 +590,7 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
  * Use `create(StartGenerationRequestSchema)` to create a new message.
  */
 export const StartGenerationRequestSchema: GenMessage<StartGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 5);
+  messageDesc(file_mediagen_v1_generation, 7);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -534,7 +625,7 @@ export type StartGenerationResponse = Message<"mediagen.v1.StartGenerationRespon
  * Use `create(StartGenerationResponseSchema)` to create a new message.
  */
 export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 6);
+  messageDesc(file_mediagen_v1_generation, 8);
 
 /**
  * The generation to quote and start. docs/contract.md, section 2.
@@ -620,7 +711,7 @@ export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
  * Use `create(RunRequestSchema)` to create a new message.
  */
 export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 7);
+  messageDesc(file_mediagen_v1_generation, 9);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -655,7 +746,7 @@ export type RunResponse = Message<"mediagen.v1.RunResponse"> & {
  * Use `create(RunResponseSchema)` to create a new message.
  */
 export const RunResponseSchema: GenMessage<RunResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 8);
+  messageDesc(file_mediagen_v1_generation, 10);
 
 /**
  * Which job to read.
@@ -677,7 +768,7 @@ export type GetJobRequest = Message<"mediagen.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 9);
+  messageDesc(file_mediagen_v1_generation, 11);
 
 /**
  * The job that was read.
@@ -698,7 +789,7 @@ export type GetJobResponse = Message<"mediagen.v1.GetJobResponse"> & {
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 10);
+  messageDesc(file_mediagen_v1_generation, 12);
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
@@ -749,6 +840,13 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
    * @generated from field: string search = 6;
    */
   search: string;
+
+  /**
+   * Only jobs with this label, its name and its value: `team:ads`. Empty for all.
+   *
+   * @generated from field: string label = 7;
+   */
+  label: string;
 };
 
 /**
@@ -756,7 +854,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 11);
+  messageDesc(file_mediagen_v1_generation, 13);
 
 /**
  * One page of jobs.
@@ -784,7 +882,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 12);
+  messageDesc(file_mediagen_v1_generation, 14);
 
 /**
  * Which job to cancel.
@@ -806,7 +904,7 @@ export type CancelJobRequest = Message<"mediagen.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 13);
+  messageDesc(file_mediagen_v1_generation, 15);
 
 /**
  * The job to be canceled.
@@ -827,7 +925,7 @@ export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
  * Use `create(CancelJobResponseSchema)` to create a new message.
  */
 export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 14);
+  messageDesc(file_mediagen_v1_generation, 16);
 
 /**
  * Which job to delete.
@@ -849,7 +947,7 @@ export type DeleteJobRequest = Message<"mediagen.v1.DeleteJobRequest"> & {
  * Use `create(DeleteJobRequestSchema)` to create a new message.
  */
 export const DeleteJobRequestSchema: GenMessage<DeleteJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 15);
+  messageDesc(file_mediagen_v1_generation, 17);
 
 /**
  * The job was deleted.
@@ -864,7 +962,7 @@ export type DeleteJobResponse = Message<"mediagen.v1.DeleteJobResponse"> & {
  * Use `create(DeleteJobResponseSchema)` to create a new message.
  */
 export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 16);
+  messageDesc(file_mediagen_v1_generation, 18);
 
 /**
  * Which job to watch.
@@ -893,7 +991,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
  * Use `create(WatchJobRequestSchema)` to create a new message.
  */
 export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 17);
+  messageDesc(file_mediagen_v1_generation, 19);
 
 /**
  * One change of a watched job.
@@ -921,7 +1019,101 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
  * Use `create(WatchJobResponseSchema)` to create a new message.
  */
 export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 18);
+  messageDesc(file_mediagen_v1_generation, 20);
+
+/**
+ * Whose files to read.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
+ *
+ * @generated from message mediagen.v1.ReadJobFilesRequest
+ */
+export type ReadJobFilesRequest = Message<"mediagen.v1.ReadJobFilesRequest"> & {
+  /**
+   * Id of an ended job of the calling key's account.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.ReadJobFilesRequest.
+ * Use `create(ReadJobFilesRequestSchema)` to create a new message.
+ */
+export const ReadJobFilesRequestSchema: GenMessage<ReadJobFilesRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 21);
+
+/**
+ * The next file, or the next bytes of the last one.
+ *
+ * @generated from message mediagen.v1.ReadJobFilesResponse
+ */
+export type ReadJobFilesResponse = Message<"mediagen.v1.ReadJobFilesResponse"> & {
+  /**
+   * The kind of message.
+   *
+   * @generated from oneof mediagen.v1.ReadJobFilesResponse.piece
+   */
+  piece: {
+    /**
+     * The next file.
+     *
+     * @generated from field: mediagen.v1.JobFile file = 1;
+     */
+    value: JobFile;
+    case: "file";
+  } | {
+    /**
+     * The next bytes of the file.
+     *
+     * @generated from field: bytes chunk = 2;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message mediagen.v1.ReadJobFilesResponse.
+ * Use `create(ReadJobFilesResponseSchema)` to create a new message.
+ */
+export const ReadJobFilesResponseSchema: GenMessage<ReadJobFilesResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 22);
+
+/**
+ * A file of a job.
+ *
+ * @generated from message mediagen.v1.JobFile
+ */
+export type JobFile = Message<"mediagen.v1.JobFile"> & {
+  /**
+   * A relative path, unique within the job: `outputs/1.png`, `media/1-image.png`. Letters, digits, `_`, `-`, `.` and one `/`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Size in bytes; 0 if it is missing.
+   *
+   * @generated from field: int64 bytes = 2;
+   */
+  bytes: bigint;
+
+  /**
+   * Why no bytes follow; unset if they do.
+   *
+   * @generated from field: optional string missing = 3;
+   */
+  missing?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.JobFile.
+ * Use `create(JobFileSchema)` to create a new message.
+ */
+export const JobFileSchema: GenMessage<JobFile> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 23);
 
 /**
  * The state of a job. docs/contract.md, section 1.
@@ -1065,6 +1257,17 @@ export const GenerationService: GenService<{
     methodKind: "unary";
     input: typeof DeleteJobRequestSchema;
     output: typeof DeleteJobResponseSchema;
+  },
+  /**
+   * Sends the files of a job that has ended: its outputs, and the files of this server that its input refers to.
+   * A key without the permission `generate` gets no uploads.
+   *
+   * @generated from rpc mediagen.v1.GenerationService.ReadJobFiles
+   */
+  readJobFiles: {
+    methodKind: "server_streaming";
+    input: typeof ReadJobFilesRequestSchema;
+    output: typeof ReadJobFilesResponseSchema;
   },
   /**
    * Sends the job at once, then after each change, and ends after the terminal one.

@@ -2,10 +2,12 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backlog } from '../../../core/jobs/backlog.ts'
 import type { Job, OperatorJob } from '../../../core/jobs/job.ts'
+import type { StoredInput } from '../../../core/jobs/reproduction.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { JobFilter, StartedJob } from '../../../core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../../backlog.ts'
 import {
+  type InputRow,
   inspectedColumns,
   type InspectedRow,
   isWhole,
@@ -14,11 +16,21 @@ import {
   orderOf,
   toJob,
   toOperatorJob,
+  toStoredInput,
   toUpstreamRun,
   upstreamColumns,
   type UpstreamRow,
 } from '../../job-rows.ts'
-import { type Candidate, mostListMs, pieceBounds, searchIn, type SearchReads, selectCandidates } from '../../search.ts'
+import {
+  type Candidate,
+  mostListMs,
+  pieceBounds,
+  searchIn,
+  type SearchReads,
+  selectCandidates,
+  selectLabelled,
+  toLabelValues,
+} from '../../search.ts'
 import type { Database, Transaction } from '../connection.ts'
 import { countOf, ofAccount, readPage } from '../pages.ts'
 
@@ -63,10 +75,10 @@ export function createJobReads(db: Database) {
       )
       return row === undefined ? null : { job: toPositioned(row), requestDigest: row.requestDigest }
     },
-    async getInput(jobId: string): Promise<JsonObject | null> {
-      const sql = 'SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
-      const row = await db.row<{ input: string }>(sql, { jobId })
-      return row === undefined ? null : (JSON.parse(row.input) as JsonObject)
+    async getInput(jobId: string): Promise<StoredInput | null> {
+      const sql = 'SELECT input, additions FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
+      const row = await db.row<InputRow>(sql, { jobId })
+      return row === undefined ? null : toStoredInput(row)
     },
     async listBriefInputs(jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
       const rows = await db.rows<{ jobId: string; input: string }>(
@@ -123,7 +135,10 @@ function createSearchReads(db: Database): SearchReads {
           SELECT *, sum(coalesce(length(input), 0)) OVER (ORDER BY position DESC) - coalesce(length(input), 0) AS earlier
           FROM (${selectCandidates(filter)}) AS candidate
         ) AS candidate WHERE earlier < ${pieceBounds.characters} ORDER BY position DESC`
-      return searchIn(await db.rows<Candidate>(sql, { ...filter, before }, mostListMs), filter.search)
+      return searchIn(
+        await db.rows<Candidate>(sql, { ...filter, ...toLabelValues(filter), before }, mostListMs),
+        filter.search,
+      )
     },
     async listByNumber(numbers) {
       const sql = `SELECT ${jobColumns}, number FROM jobs WHERE number = ANY(:numbers)`
@@ -134,7 +149,7 @@ function createSearchReads(db: Database): SearchReads {
 }
 
 async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
-  const { accountId, status, model, idempotencyKey, withDeleted } = filter
+  const { accountId, status, model, idempotencyKey, label = null, withDeleted } = filter
   const which = ofAccount(accountId)
   if (!withDeleted) which.push('deleted_at IS NULL')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -148,8 +163,15 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
   const inState = status === null ? [] : [`status = '${status}'`]
   if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
 
+  const labelled = `(${selectLabelled}) AS labelled`
+  const joined = 'JOIN jobs ON number = job_number'
+
   /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
   function count(): string {
+    if (label !== null) {
+      const isAll = [status, model, idempotencyKey].every((one) => one === null)
+      return isAll ? countOf(labelled, []) : countOf(`${labelled} ${joined}`, [...which, ...inState])
+    }
     if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
       return countOf('jobs', [...which, ...inState])
     const all = model === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
@@ -161,8 +183,10 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
-  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPositions }
-  const values = { ...filter, skipped: filter.offset }
+  const source =
+    label === null ? { from: 'jobs', order: orderOf(filter) } : { from: `${labelled} ${joined}`, order: 'job_number' }
+  const listing = { columns: `${jobColumns}, number`, ...source, extend: withPositions }
+  const values = { ...filter, ...toLabelValues(filter), skipped: filter.offset }
   const where = [...which, ...inState, ...from]
   const { items, total } = await readPage<PositionedRow>(db, listing, where, values, page, count())
   return { items: items.map(toPositioned), total }
