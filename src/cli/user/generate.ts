@@ -116,7 +116,7 @@ async function runAgain(
   if (!input) throw new StartupError('The input of this job is gone, so it cannot be made again. Nothing was started.')
   if (!anyway && doubts.some(({ code }) => otherMaker.has(code)))
     throw new StartupError('Nothing was started; --anyway makes it all the same.')
-  return make(user, model, { label: labels, ...options }, async () => input)
+  return make(user, model, { label: labels, ...options }, async () => input as Input)
 }
 
 /** Quotes, starts and waits, and writes the outputs to files. */

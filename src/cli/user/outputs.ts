@@ -79,7 +79,9 @@ export async function writeBundle(
   } catch (error) {
     await rm(part, { force: true })
     const isLocal = (error as NodeJS.ErrnoException).errno !== undefined
-    const words = isLocal ? `${to} cannot be written: ${describeFileError(error)}.` : 'The archive broke off; try again.'
+    const words = isLocal
+      ? `${to} cannot be written: ${describeFileError(error)}.`
+      : 'The archive broke off; try again.'
     throw new StartupError(words, { cause: error })
   }
   return to
