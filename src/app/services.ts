@@ -68,6 +68,7 @@ export interface ServiceDeps extends Omit<
   | 'store'
   | 'urls'
   | 'files'
+  | 'downloads'
   | 'quotes'
   | 'log'
   | 'traces'
@@ -110,6 +111,7 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     feed: deps.feed,
     watches: deps.watches,
     files: createJobFiles({ store, blobs: keptBlobs, urls }),
+    downloads: { inAll: config.maxDownloads, perOwner: config.maxDownloadsPerAddress },
     urls,
     clock,
     log: pipeline.log,

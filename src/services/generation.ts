@@ -1,13 +1,7 @@
 // GenerationService: starts, reads, lists, watches and cancels generations. docs/contract.md, sections 1 and 2.
-import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import {
-  type GenerationService,
-  JobFileSchema,
-  type ListJobsRequest,
-  type StartGenerationRequest,
-} from '../../gen/mediagen/v1/generation_pb.ts'
+import type { GenerationService, ListJobsRequest, StartGenerationRequest } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { ApiKey } from '../core/accounts/key.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { AssetUrls } from '../core/files/asset.ts'
@@ -20,9 +14,11 @@ import { addAll } from '../core/jobs/reproduction.ts'
 import type { JobFilter, Store } from '../core/store.ts'
 import { legalKey, unquoteIdempotencyKey } from '../core/text/idempotency-key.ts'
 import { longestSearch } from '../core/text/search-text.ts'
+import type { SlotBounds } from '../guards/slots.ts'
 import { urlsFor } from './calls/caller-urls.ts'
 import { callerOf } from './calls/caller.ts'
 import { findLong, findLongName, readPage, readStatus, refuse } from './calls/request.ts'
+import { createJobFileStreams } from './job-files.ts'
 import { toModelEndField } from './messages/convert.ts'
 import { toJobMessage } from './messages/job-message.ts'
 import { toReproduction } from './messages/reproduction.ts'
@@ -36,6 +32,8 @@ export interface GenerationDeps extends Omit<StartDeps, 'store'> {
   readonly feed: JobFeed
   readonly watches: Watches
   readonly files: JobFiles
+  /** How many may read the files of jobs at once, in all and for one account. */
+  readonly downloads: SlotBounds
   readonly urls: AssetUrls
   readonly waitMs: number
 }
@@ -44,6 +42,7 @@ export interface GenerationDeps extends Omit<StartDeps, 'store'> {
 export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeof GenerationService> {
   const { store, feed, watches, files, urls } = deps
   const starts = createStarts(deps)
+  const sendFiles = createJobFileStreams(deps.downloads)
 
   async function followJob(job: Job, wait: boolean, signal: AbortSignal): Promise<Job> {
     if (!wait || isTerminal(job.status)) return job
@@ -123,25 +122,7 @@ export function createGenerationService(deps: GenerationDeps): ServiceImpl<typeo
         )
       const stored = await store.getInput(jobId)
       const references = (stored && deps.catalog.find(job.model)?.mediaOf(addAll(stored))) ?? []
-      // It holds a file open as long as its reader takes: as many as watches.
-      const end = watches.open(caller.accountId)
-      try {
-        for await (const { path, bytes, content, missing } of files.read(job, references, mayReadUploads(caller))) {
-          const facts = { path, bytes: BigInt(bytes), ...(missing !== null && { missing }) }
-          yield { piece: { case: 'file', value: create(JobFileSchema, facts) } }
-          if (content === null) continue
-          try {
-            for await (const chunk of content) {
-              context.signal.throwIfAborted()
-              yield { piece: { case: 'chunk', value: chunk as Uint8Array } }
-            }
-          } finally {
-            content.destroy()
-          }
-        }
-      } finally {
-        end()
-      }
+      yield* sendFiles(caller.accountId, files.read(job, references, mayReadUploads(caller)), context.signal)
     },
 
     async *watchJob(request, context) {

@@ -62,6 +62,9 @@ export function toLabelValues({ label }: Pick<JobFilter, 'label'>) {
 export const selectLabelled =
   'SELECT job_number FROM job_labels WHERE account_id = :accountId AND name = :labelName AND value = :labelValue'
 
+/** The same of a page, where nothing else is asked of the jobs: those before it are passed in the index alone. */
+export const selectLabelledPage = `${selectLabelled} ORDER BY job_number DESC LIMIT :limit OFFSET :skipped`
+
 export function searchIn(candidates: Iterable<Candidate>, search: string): SearchPiece {
   const folded = foldText(search)
   const found: number[] = []

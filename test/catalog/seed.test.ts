@@ -1,6 +1,7 @@
 // Seeds that the server chooses, so that records can say which one it was (P421).
 import { expect, test } from 'vitest'
 import { createModel } from '../../src/catalog/create-model.ts'
+import type { CatalogEntry } from '../../src/catalog/entry.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import { readSeed } from '../../src/catalog/seed.ts'
 import { paintEntry } from './paint-entry.ts'
@@ -9,7 +10,7 @@ const schemas = createSchemaCompiler([])
 
 function modelOf(properties: object, reproducibleAs: string | null = null) {
   const input = { type: 'object', properties: { prompt: { type: 'string' }, ...properties } }
-  const entry = { ...paintEntry, input: JSON.parse(JSON.stringify(input)) }
+  const entry: CatalogEntry = { ...paintEntry, modality: 'image', input: JSON.parse(JSON.stringify(input)) }
   return createModel(entry, '/models.yaml', schemas, new Map(), { reproducibleAs })
 }
 

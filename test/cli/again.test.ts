@@ -15,8 +15,15 @@ function writeCatalog(version: string): string {
   const path = join(folder, `${version}.json`)
   const properties = { prompt: { type: 'string' }, seed: { type: 'integer', minimum: 0 } }
   const entry = {
-    ...{ id: model, name: 'Paint', description: 'Paints.', category: 'text-to-image', modality: 'image' },
-    ...{ owned_by: 'test', created: '2026-11-01', version, price: { credits: 1 } },
+    id: model,
+    name: 'Paint',
+    description: 'Paints.',
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'test',
+    created: '2026-11-01',
+    version,
+    price: { credits: 1 },
     engine: { kind: 'null', picture: true },
     input: { type: 'object', properties },
   }

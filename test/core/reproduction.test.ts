@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 // What a start adds to an input, apart from what was sent (P421).
-import fc from 'fast-check'
+import { assert, boolean, dictionary, infiniteStream, jsonValue, property, string, type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
 import { addAll, findAdditions } from '../../src/core/jobs/reproduction.ts'
 import { seed } from '../seed.ts'
@@ -14,12 +14,12 @@ function thin(value: JsonValue, keeps: () => boolean): JsonValue {
 }
 
 test('what was sent and what was added make the whole input, whatever its names are', () => {
-  const input = fc.dictionary(
-    fc.string().filter((key) => key !== '__proto__'),
-    fc.jsonValue() as fc.Arbitrary<JsonValue>,
+  const input = dictionary(
+    string().filter((key) => key !== '__proto__'),
+    jsonValue() as Arbitrary<JsonValue>,
   )
-  fc.assert(
-    fc.property(input, fc.infiniteStream(fc.boolean()), (generated, keeps) => {
+  assert(
+    property(input, infiniteStream(boolean()), (generated, keeps) => {
       // Without negative zeros, which JSON does not tell apart.
       const whole = JSON.parse(JSON.stringify(generated)) as JsonObject
       const sent = thin(whole, () => keeps.next().value) as JsonObject

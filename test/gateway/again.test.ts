@@ -50,8 +50,14 @@ interface Shape {
 
 function writeCatalog(name: string, { version, size = 512, model = 'up/paint' }: Shape = {}): string {
   const entry = (id: string, engine: object, input: object) => ({
-    ...{ id, name: 'Paint', description: 'Paints.', category: 'text-to-image', modality: 'image', owned_by: 'test' },
-    ...{ created: '2026-11-01', price: { credits: 1 }, engine, ...(version && { version }) },
+    id,
+    name: 'Paint',
+    description: 'Paints.',
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'test',
+    created: '2026-11-01',
+    price: { credits: 1, engine, ...(version && { version }) },
     input: { type: 'object', additionalProperties: false, properties: input },
   })
   const sized = { ...properties, size: { type: 'integer', default: size } }

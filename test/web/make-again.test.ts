@@ -15,8 +15,15 @@ const model = 'test/card/text-to-image'
 function writeCatalog(version: string): string {
   const path = join(folder, `${version}.json`)
   const entry = {
-    ...{ id: model, name: 'Card', description: 'A card.', category: 'text-to-image', modality: 'image' },
-    ...{ owned_by: 'test', created: '2026-11-01', version, price: { credits: 2 } },
+    id: model,
+    name: 'Card',
+    description: 'A card.',
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'test',
+    created: '2026-11-01',
+    version,
+    price: { credits: 2 },
     engine: { kind: 'null', picture: true },
     input: { type: 'object', properties: { title: { type: 'string' }, seed: { type: 'integer', minimum: 0 } } },
   }

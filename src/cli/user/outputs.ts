@@ -69,7 +69,7 @@ export async function writeBundle(
 ): Promise<string | null> {
   const { body } = await client.bundle(jobId)
   if (to === '-') {
-    for await (const piece of body ?? []) process.stdout.write(piece) || (await once(process.stdout, 'drain'))
+    for await (const piece of body ?? []) if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
     return null
   }
   const part = `${to}.part`

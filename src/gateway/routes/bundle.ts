@@ -20,9 +20,9 @@ export function addBundleRoute(app: FastifyInstance, core: CoreClient): void {
       config: { permission: 'jobs:read' },
       schema: {
         operation: {
-          id: 'bundleJob',
+          id: 'readJobFiles',
           summary:
-            'Download an ended job as a zip archive: its record, its input, the files of this server that the input refers to, and its outputs. What has expired is named in `missing.txt`. Uploads are only in it for a key with the permission `generate`.',
+            'Download an ended job as a zip archive. It has the record, the input, the files of this server that the input refers to, and the outputs. What has expired is named in `missing.txt`. Uploads are only in it for a key with the permission `generate`.',
           path: { job_id: 'Job id.' },
           answers: { 200: { description: 'The archive.', content: { 'application/zip': {} } } },
           errors: ['job_not_found', 'job_not_ended', 'rate_limited', 'overloaded'],

@@ -2,7 +2,6 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backlog } from '../../../core/jobs/backlog.ts'
 import type { Job, OperatorJob } from '../../../core/jobs/job.ts'
-import type { StoredInput } from '../../../core/jobs/reproduction.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { JobFilter, StartedJob } from '../../../core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../../backlog.ts'
@@ -29,6 +28,7 @@ import {
   type SearchReads,
   selectCandidates,
   selectLabelled,
+  selectLabelledPage,
   toLabelValues,
 } from '../../search.ts'
 import type { Database, Transaction } from '../connection.ts'
@@ -75,7 +75,7 @@ export function createJobReads(db: Database) {
       )
       return row === undefined ? null : { job: toPositioned(row), requestDigest: row.requestDigest }
     },
-    async getInput(jobId: string): Promise<StoredInput | null> {
+    async getInput(jobId: string) {
       const sql = 'SELECT input, additions FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
       const row = await db.row<InputRow>(sql, { jobId })
       return row === undefined ? null : toStoredInput(row)
@@ -163,19 +163,18 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
   const inState = status === null ? [] : [`status = '${status}'`]
   if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
 
-  const labelled = `(${selectLabelled}) AS labelled`
-  const joined = 'JOIN jobs ON number = job_number'
+  const isAllLabelled = label !== null && status === null && model === null && idempotencyKey === null
+  const labelled = (numbers: string): string => `(${numbers}) AS labelled JOIN jobs ON number = job_number`
 
   /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
   function count(): string {
-    if (label !== null) {
-      const isAll = [status, model, idempotencyKey].every((one) => one === null)
-      return isAll ? countOf(labelled, []) : countOf(`${labelled} ${joined}`, [...which, ...inState])
-    }
+    const jobs = label === null ? 'jobs' : labelled(selectLabelled)
     if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
-      return countOf('jobs', [...which, ...inState])
-    const all = model === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
-    return `SELECT ${status === null ? all : `${all} - (${countOf('jobs', [...which, notSucceeded])})`}`
+      return countOf(jobs, [...which, ...inState])
+    const every =
+      label === null ? countAll(accountId, withDeleted) : `(${countOf(`(${selectLabelled}) AS labelled`, [])})`
+    const all = model === null ? every : `(${countOf(jobs, which)})`
+    return `SELECT ${status === null ? all : `${all} - (${countOf(jobs, [...which, notSucceeded])})`}`
   }
   let page: PageRequest = filter
   const from: string[] = []
@@ -183,8 +182,11 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
+  if (isAllLabelled) page = { limit: filter.limit, offset: 0 }
   const source =
-    label === null ? { from: 'jobs', order: orderOf(filter) } : { from: `${labelled} ${joined}`, order: 'job_number' }
+    label === null
+      ? { from: 'jobs', order: orderOf(filter) }
+      : { from: labelled(isAllLabelled ? selectLabelledPage : selectLabelled), order: 'job_number' }
   const listing = { columns: `${jobColumns}, number`, ...source, extend: withPositions }
   const values = { ...filter, ...toLabelValues(filter), skipped: filter.offset }
   const where = [...which, ...inState, ...from]

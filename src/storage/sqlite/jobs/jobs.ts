@@ -28,6 +28,7 @@ import {
   type SearchPiece,
   selectCandidates,
   selectLabelled,
+  selectLabelledPage,
   toLabelValues,
 } from '../../search.ts'
 import type { Connection } from '../connection.ts'
@@ -126,15 +127,11 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
     number: createPages<QueueRow>(db, queueColumns, 'jobs', 'number'),
     ordinal: createPages<QueueRow>(db, queueColumns, 'jobs', 'ordinal'),
   }
-  // By a label the planner would walk all jobs of the account, or sort them.
-  const labelled = `(${selectLabelled})`
-  const labelledPages = createPages<QueueRow>(
-    db,
-    queueColumns,
-    `${labelled} CROSS JOIN jobs ON number = job_number`,
-    'job_number',
-  )
-  const countLabelled = db.prepare<[object], number>(`SELECT count(*) FROM ${labelled}`).pluck()
+  const pagesOf = (numbers: string) =>
+    createPages<QueueRow>(db, queueColumns, `(${numbers}) CROSS JOIN jobs ON number = job_number`, 'job_number')
+  const labelledPages = pagesOf(selectLabelled)
+  const allLabelledPages = pagesOf(selectLabelledPage)
+  const countLabelled = db.prepare<[object], number>(`SELECT count(*) FROM (${selectLabelled})`).pluck()
   // Of all accounts: the planner would read every job instead of those that have not succeeded.
   const notSucceededPages = createPages<QueueRow>(db, queueColumns, 'jobs INDEXED BY jobs_by_status', 'number')
   const findFirst = createFirstFinder(db)
@@ -162,8 +159,9 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
     if (model !== null && findModel.get({ accountId, model }) === undefined) return { items: [], total: 0 }
     const isNotSucceeded = status !== null && status !== 'succeeded'
     const unlabelledPages = accountId === null && isNotSucceeded ? notSucceededPages : pagesBy[orderOf(filter)]
-    const pages = label === null ? unlabelledPages : labelledPages
-    const values = { ...filter, ...toLabelValues(filter), first: 0 }
+    const isAllLabelled = label !== null && status === null && model === null && idempotencyKey === null
+    const pages = label === null ? unlabelledPages : isAllLabelled ? allLabelledPages : labelledPages
+    const values = { ...filter, ...toLabelValues(filter), skipped: filter.offset, first: 0 }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -176,12 +174,9 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
 
     /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
     function count(): number {
-      if (label !== null) {
-        const isAll = [status, model, idempotencyKey].every((one) => one === null)
-        return isAll ? (countLabelled.get(values) ?? 0) : pages.count([...which, ...inState], values)
-      }
       if (idempotencyKey !== null || isNotSucceeded) return pages.count([...which, ...inState], values)
-      const all = model === null ? countAll(accountId, withDeleted) : pages.count(which, values)
+      const every = () => (label === null ? countAll(accountId, withDeleted) : (countLabelled.get(values) ?? 0))
+      const all = model === null ? every() : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
     let page: PageRequest = filter
@@ -191,6 +186,7 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
       from.push('ordinal <= :first')
       page = { limit: filter.limit, offset: 0 }
     }
+    if (isAllLabelled) page = { limit: filter.limit, offset: 0 }
     const { items, total } = pages.read([...which, ...inState, ...from], values, page, count)
     return { items: items.map(toPositioned), total }
   }
