@@ -88,7 +88,7 @@ const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '20' }
 
 // The tests in which it can matter that a gateway of its own is between the client and the core.
 const throughGateway =
-  'answer-headers assets caller-urls deadlines errors files generate idempotency job-events key-first labels mcp open-watches readiness refused-uploads request-ids run shutdown slow-bodies wait'
+  'again answer-headers assets caller-urls deadlines errors files generate idempotency job-events key-first labels mcp open-watches readiness refused-uploads request-ids run shutdown slow-bodies wait'
     .split(' ')
     .map((name) => `test/gateway/${name}.test.ts`)
     .concat('test/cli/conformance.test.ts')

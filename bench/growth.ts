@@ -1,4 +1,4 @@
-// Whether quoting, starting, claiming, listing and reporting cost more when many jobs are stored (MEDIAGEN_BENCH_JOBS, 200,000 when nothing is
+// Whether quoting, starting, claiming and listing cost more when many jobs are stored (MEDIAGEN_BENCH_JOBS, 200,000 when nothing is
 // said; 5,000,000 take about 7 GB): a full database against an empty one.
 import { rmSync } from 'node:fs'
 import { openStore } from '../src/app/store/store.ts'
@@ -18,9 +18,6 @@ const pairs = 7
 const claimsARound = 250
 const jobsAClaim = 4
 const leaseMs = 600_000
-const fewJobs = 1000
-const mostReportMs = 300
-const reports = 15
 
 interface Place {
   readonly dataDir: string
@@ -33,13 +30,10 @@ export async function benchGrowth(bench: Bench): Promise<readonly Row[]> {
   const full = await makePlace(bench)
   try {
     seedJobs(full.dataDir, { accountId: full.account.accountId, jobs: storedJobs, succeeded: storedJobs / 2 })
-    const few = await makePlace(bench)
-    seedJobs(few.dataDir, { accountId: few.account.accountId, jobs: fewJobs, succeeded: fewJobs })
     return [
       ...(await compareServers(bench, empty, full)),
       await compareClaims(empty, full),
       ...(await comparePages(empty, full)),
-      await timeReports(few, full),
     ]
   } finally {
     // Other benchmarks may follow, and gigabytes need not wait for them.
@@ -114,31 +108,4 @@ async function comparePages(empty: Place, full: Place): Promise<readonly Row[]> 
     stored,
     storedJobs / 2,
   )
-}
-
-/** The longest report there is, a year by everything, at the store. */
-async function timeReports(few: Place, full: Place): Promise<Row> {
-  const time = async ({ dataDir, account: { accountId } }: Place): Promise<number> => {
-    await using store = await openStore({ dataDir })
-    const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-    const [from, to] = [day(Date.now() - 365 * 86_400_000), day(Date.now())]
-    const groups = ['day', 'model', 'key', 'label:team'] as const
-    const times: number[] = []
-    for (let read = 0; read < reports; read++) {
-      const begun = performance.now()
-      const { total } = await store.listUsage({ accountId, from, to, groups, limit: 100, offset: 0 })
-      times.push(performance.now() - begun)
-      if (total < 100) throw new Error('the report is not full')
-    }
-    return times.toSorted((a, b) => a - b)[Math.floor(reports / 2)] ?? 0
-  }
-  const [base, ms] = [await time(few), await time(full)]
-  return {
-    what: `usage of a year by day, model, key and label, first page, ${stored}`,
-    value: `${ms.toFixed(0)} ms`,
-    byCpu: '',
-    target: `≤ ${mostReportMs} ms`,
-    reached: ms <= mostReportMs,
-    figures: `median of ${reports}; with ${fewJobs} jobs ${base.toFixed(1)} ms`,
-  }
 }

@@ -23,6 +23,7 @@ import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
 import { benchStart } from './start.ts'
+import { benchUsage } from './usage.ts'
 import { benchWaiters } from './waiters.ts'
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   'grpc-quotes': benchGrpcQuotes,
   start: benchStart,
   growth: benchGrowth,
+  usage: benchUsage,
   idle: benchIdle,
   'event-loop': benchEventLoop,
   overload: benchOverload,

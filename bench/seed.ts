@@ -14,6 +14,8 @@ export interface Seed {
   readonly input?: object
   /** What each costs; 1 when nothing is said. */
   readonly credits?: number
+  /** Whether they can be listed by their team, of forty, and by their shop, of one. */
+  readonly labelled?: boolean
 }
 
 const steps = [
@@ -47,9 +49,13 @@ const steps = [
    WHERE account_id = :account`,
 ]
 
+const labelStep = `INSERT INTO job_labels (account_id, name, value, job_number)
+  SELECT account_id, 'team', printf('team-%d', number % 40), number FROM jobs UNION ALL
+  SELECT account_id, 'shop', 'all', number FROM jobs`
+
 /** Adds jobs of one account, started with its first key, to a database that has none, while nobody else uses it. */
 export function seedJobs(dataDir: string, seed: Seed): void {
-  const { accountId, jobs, succeeded, model = order.model, input = order.input, credits = 1 } = seed
+  const { accountId, jobs, succeeded, model = order.model, input = order.input, credits = 1, labelled = false } = seed
   const db = new Database(join(dataDir, 'mediagen.db'))
   try {
     db.pragma('foreign_keys = OFF')
@@ -82,6 +88,7 @@ export function seedJobs(dataDir: string, seed: Seed): void {
     db.transaction(() => {
       for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
       for (const step of steps) db.prepare(step).run(values)
+      if (labelled) db.prepare(labelStep).run()
       for (const { sql } of triggers) db.exec(sql)
     })()
     db.pragma('journal_mode = WAL')

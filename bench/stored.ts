@@ -31,6 +31,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         keyId: 'key_bench',
         keyName: null,
         labels: {},
+        additions: {},
         trace: null,
         webhookUrl: null,
         timeZone: 'UTC',

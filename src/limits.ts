@@ -177,14 +177,14 @@ const http = {
     'MEDIAGEN_MAX_DOWNLOADS',
     1000,
     [1, 1_000_000],
-    'Downloads (`GET /assets/…`) at once; at most an eighth of `ulimit -n`',
+    'Downloads (`GET /assets/…`) at once; at most an eighth of `ulimit -n`. As many bundles of jobs',
     '503 `overloaded`',
   ),
   maxDownloadsPerAddress: limit(
     'MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS',
     100,
     [1, 1_000_000],
-    'The same to one client address (IPv6: one /64)',
+    'The same to one client address (IPv6: one /64); bundles of one account',
     '429 `rate_limited`',
   ),
 }

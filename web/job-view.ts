@@ -21,6 +21,7 @@ import {
   toLocalUrl,
   tookSeconds,
 } from './job-words.ts'
+import { openMakeAgain, saveBundle } from './make-again.ts'
 import { menu, type MenuChoice } from './menu.ts'
 import { moment } from './moment.ts'
 import { navigate } from './navigate.ts'
@@ -80,6 +81,12 @@ export function createJobView(deps: ViewDeps, onDeleted: (jobId: string) => void
       trouble.replaceChildren(problemNotice(error))
     }
   }
+  async function save(job: JobRecord, clicked: HTMLButtonElement): Promise<void> {
+    clicked.disabled = true
+    trouble.replaceChildren()
+    await saveBundle(deps, job.job_id).catch((error: unknown) => trouble.replaceChildren(problemNotice(error)))
+    clicked.disabled = false
+  }
   function active(job: JobRecord): HTMLElement[] {
     const stop = button('Cancel', () => void cancel(job, stop), { icon: 'stop', look: 'quiet' })
     void shapeFrame(job)
@@ -98,6 +105,8 @@ export function createJobView(deps: ViewDeps, onDeleted: (jobId: string) => void
     const clicked = button('Delete', () => void remove(job, clicked), { icon: 'bin', look: 'bare' })
     clicked.hidden = !mayDelete(job)
     const row = actions(job, deps, clicked)
+    const bundle = button('Bundle', () => void save(job, bundle), { icon: 'download', look: 'quiet' })
+    clicked.before(bundle)
     const reason = explainEnd(job)
     if (reason !== null) return [failure(job, reason), row]
     return [...job.outputs.map((output, index) => result(job, output, index)), row]
@@ -214,6 +223,7 @@ function actions(job: JobRecord, deps: ViewDeps, last: HTMLElement): HTMLElement
   const row = element('div', { class: 'actions' }, last)
   if (job.input)
     last.before(
+      button('Make again', () => openMakeAgain(deps, job.job_id), { icon: 'play', look: 'quiet' }),
       // A link, so that it can be handed on, too.
       linkButton('Use these settings', toHash({ view: 'remix', id: job.job_id }), { icon: 'again', look: 'quiet' }),
     )

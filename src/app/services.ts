@@ -11,6 +11,7 @@ import type { Catalog } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
 import type { SendTest } from '../core/accounts/webhook.ts'
 import type { Store } from '../core/store.ts'
+import { createJobFiles } from '../files/job-files.ts'
 import { isRefusedHost } from '../outgoing/hosts.ts'
 import { findRefusedPort } from '../outgoing/ports.ts'
 import { guardService, type PipelineDeps } from '../rpc/pipeline.ts'
@@ -66,6 +67,8 @@ export interface ServiceDeps extends Omit<
   GenerationDeps,
   | 'store'
   | 'urls'
+  | 'files'
+  | 'downloads'
   | 'quotes'
   | 'log'
   | 'traces'
@@ -78,7 +81,7 @@ export interface ServiceDeps extends Omit<
 > {
   readonly store: Store
   readonly sendTest: SendTest
-  readonly files: Pick<Files, 'uploads' | 'folders' | 'urls'>
+  readonly files: Pick<Files, 'keptBlobs' | 'uploads' | 'folders' | 'urls'>
   readonly catalog: Catalog & OperatorCatalog
   /** Address under which clients reach this server. */
   readonly publicUrl: () => string
@@ -87,7 +90,7 @@ export interface ServiceDeps extends Omit<
 /** The services behind the pipeline: what every door leads to. */
 export function createServices(config: Config, deps: ServiceDeps, pipeline: PipelineDeps): GuardedService[] {
   const { store, catalog, clock, publicUrl } = deps
-  const { uploads, folders, urls } = deps.files
+  const { keptBlobs, uploads, folders, urls } = deps.files
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes, timeZone, topUpUrl } = config
   const webhookTargets = {
@@ -107,6 +110,8 @@ export function createServices(config: Config, deps: ServiceDeps, pipeline: Pipe
     quotes,
     feed: deps.feed,
     watches: deps.watches,
+    files: createJobFiles({ store, blobs: keptBlobs, urls }),
+    downloads: { inAll: config.maxDownloads, perOwner: config.maxDownloadsPerAddress },
     urls,
     clock,
     log: pipeline.log,

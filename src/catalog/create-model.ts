@@ -12,6 +12,7 @@ import { compilePrice, maxCredits, type Price, PriceError } from './prices/prici
 import { readSamples, type Samples } from './samples.ts'
 import { checkInputSchema } from './schema-faults.ts'
 import type { SchemaCompiler } from './schema.ts'
+import { completeSeed, findSeedField } from './seed.ts'
 
 const defaultTimeoutSeconds = 600
 const defaultConcurrency = 1
@@ -20,10 +21,17 @@ const defaultMaxAttempts = 3
 /** The results of equal prices over equal fields, so each pair is tried once. */
 export type TriedPrices = Map<string, readonly number[]>
 
+/** What else is known of a model. */
+interface ModelFacts {
+  /** Whether tests found its price and its samples valid: they are compiled and read when they are requested. Default: no. */
+  readonly isTested?: boolean
+  /** See `Engine`; null, the default, if its engine is not reproducible. */
+  readonly reproducibleAs?: string | null
+}
+
 /**
  * Creates a model.
  * @param file absolute path of the catalog file, for settings that name other files
- * @param isTested whether tests found its price and its samples valid: they are compiled and read when they are requested
  * @throws EntryError
  */
 export function createModel(
@@ -31,7 +39,7 @@ export function createModel(
   file: string,
   schemas: SchemaCompiler,
   tried: TriedPrices = new Map(),
-  isTested = false,
+  { isTested = false, reproducibleAs = null }: ModelFacts = {},
 ): Model {
   let checkInput: Model['checkInput']
   let mediaOf: Model['mediaOf']
@@ -43,6 +51,7 @@ export function createModel(
     if (error instanceof EntryError) throw error
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
+  const seedField = findSeedField(entry.input)
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
   let pricing: Pricing | undefined
   const findPricing = (): Pricing => (pricing ??= createPricing(entry, tried))
@@ -109,6 +118,13 @@ export function createModel(
     },
     checkInput,
     mediaOf,
+    seedField,
+    isReproducible: reproducibleAs !== null,
+    runVersion: entry.version ?? reproducibleAs,
+    completeSeed: (sent, completed) =>
+      seedField === null || reproducibleAs !== null
+        ? completed
+        : completeSeed(seedField, entry.input, checkInput, { sent, completed }),
   }
 }
 

@@ -101,7 +101,7 @@ const openaiField = {
 }
 
 /** The part of an engine that describes its settings in entries. */
-export type EngineKind = Pick<Engine, 'kind' | 'schema' | 'provider' | 'findFault'>
+export type EngineKind = Pick<Engine, 'kind' | 'schema' | 'provider' | 'findFault' | 'reproducibleAs'>
 
 function engineOfKind(kind: string, schema: JsonObject): object {
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is JSON Schema's keyword; nothing awaits a schema.

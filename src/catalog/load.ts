@@ -149,14 +149,15 @@ function loadModels(file: string, content: JsonObject, shared: Shared, problems:
     }
     try {
       const written = entry as CatalogEntry
+      const engine = kinds.find(({ kind }) => kind === written.engine.kind)
       const model = createModel(
         { ...written, engine: resolveProviders(written.engine, providers) },
         file,
         schemas,
         tried,
-        isTested,
+        { isTested, reproducibleAs: engine?.reproducibleAs ?? null },
       )
-      const fault = kinds.find(({ kind }) => kind === model.engine.kind)?.findFault?.(model.engine)
+      const fault = engine?.findFault?.(model.engine)
       if (fault) throw new EntryError(`engine.${fault.field}`, fault.words)
       return [model]
     } catch (error) {

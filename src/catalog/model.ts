@@ -77,6 +77,14 @@ export interface Model extends Lifetime {
   checkInput(input: JsonObject): CheckedInput
   /** The references to media in a valid input: the values whose schema says `format: media`. */
   mediaOf(input: JsonObject): readonly MediaReference[]
+  /** The field of the input that is its seed; null if it has none. */
+  readonly seedField: string | null
+  /** Whether equal inputs, seeds included, give equal files, as long as `runVersion` is the same. */
+  readonly isReproducible: boolean
+  /** Which version makes its files: its own, or that of an engine that is reproducible; null if nobody says. */
+  readonly runVersion: string | null
+  /** An input with defaults, and with a seed where its engine would choose one by chance. */
+  completeSeed(sent: JsonObject, completed: JsonObject): JsonObject
   /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
   quotedPrice(input: JsonObject): number
   /** What a job with this input, defaults applied, will cost by usage; null when the price is fixed. Stored with the job. */

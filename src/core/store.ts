@@ -16,7 +16,8 @@ import type { UploadStore } from './files/upload.ts'
 import type { Backlog } from './jobs/backlog.ts'
 import type { DeleteOutcome } from './jobs/deletion.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob, UsagePrice } from './jobs/job.ts'
-import type { Labels } from './jobs/labels.ts'
+import type { Label, Labels } from './jobs/labels.ts'
+import type { Additions, StoredInput } from './jobs/reproduction.ts'
 import type { RetentionStore } from './jobs/retention.ts'
 import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -50,6 +51,7 @@ export interface StartCommand {
   readonly timeZone: string
   readonly model: string
   readonly input: JsonObject
+  readonly additions: Additions
   readonly quoteId: string
   readonly idempotencyKey: string
   /** SHA-256 of model, canonical input, quote id and terms: a repeated request must have the same. */
@@ -110,6 +112,8 @@ export interface JobFilter extends PageRequest {
   readonly idempotencyKey: string | null
   /** Only jobs with this text in a text of their input, as `foldText` compares; null for all. */
   readonly search: string | null
+  /** Only jobs with this label, which an account must be named for. Default: all. */
+  readonly label?: Label | null
   /** Whether jobs that their owners deleted are listed, too. */
   readonly withDeleted: boolean
 }
@@ -279,7 +283,7 @@ export interface Store
   /** Any account's job when `accountId` is null. */
   getJob(accountId: string | null, jobId: string): Promise<Job | null>
   /** What a job was started with; null once retention has removed it. */
-  getInput(jobId: string): Promise<JsonObject | null>
+  getInput(jobId: string): Promise<StoredInput | null>
   /** The same of several jobs of an account, without large values (`briefInput`). */
   listBriefInputs(accountId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>>
   listJobs(filter: JobFilter): Promise<Page<Job>>

@@ -52,7 +52,7 @@ export function nameStream(reply: FastifyReply): FastifyReply {
 /**
  * Releases an abandoned watch. Connect's iterators have no `return`; after the abort they end when read once more.
  */
-export async function leave(changes: AsyncIterator<WatchJobResponse>): Promise<void> {
+export async function leave(changes: AsyncIterator<unknown>): Promise<void> {
   while (!(await changes.next()).done);
 }
 

@@ -36,6 +36,7 @@ import { createRefusalNotes } from './problems/refusals.ts'
 import { nameParameters } from './query.ts'
 import { addAccountRoutes } from './routes/account.ts'
 import { addAssetRoutes, type ServedAssets } from './routes/assets.ts'
+import { addBundleRoute } from './routes/bundle.ts'
 import { addFileRoutes } from './routes/files.ts'
 import { addGenerateRoutes } from './routes/generate.ts'
 import { addHealthRoutes, type Health } from './routes/health.ts'
@@ -139,6 +140,7 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps, stopping: Abort
   addGenerateRoutes(app, core, stopping, deps.labelHeaders)
   addModelRoutes(app, core)
   addJobRoutes(app, core, stopping, deps.publicUrl)
+  addBundleRoute(app, core)
   addWalletRoutes(app, core)
   addUsageRoute(app, core)
   addAccountRoutes(app, core)

@@ -61,7 +61,9 @@ export function toJobFacts(job: Job): Facts {
 /** A job with its input; long values are left out. */
 export function toFullJobFacts(job: Job): Facts {
   const input = job.input && Object.entries(job.input).map(([name, value]) => [name, abridge(value)])
-  return { ...toJobFacts(job), labels: job.labels, input: input && Object.fromEntries(input) }
+  const { seed, version, not_guaranteed } = job.reproduction ?? {}
+  const again = { seed, version, not_guaranteed: not_guaranteed?.map(({ detail }) => detail) }
+  return { ...toJobFacts(job), labels: job.labels, input: input && Object.fromEntries(input), ...again }
 }
 
 /** A job, in a list. */

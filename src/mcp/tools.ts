@@ -147,6 +147,7 @@ function addJobTools(add: AddTool, waitSeconds: number): void {
       status: z.string().optional().describe('queued, running, succeeded, failed, canceled, expired or needs_review'),
       model: model.optional(),
       search: z.string().optional().describe('Words of their input.'),
+      label: z.string().optional().describe('A label, such as team:ads.'),
       ...page,
     }),
     annotations: reads,

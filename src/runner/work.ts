@@ -53,16 +53,17 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
  * @throws PriceError if this server made the files and their price is unknown
  */
 function price(
-  { claimed, isSubmitted, deps }: Attempt,
+  { claimed, model, isSubmitted, deps }: Attempt,
   outputs: readonly Asset[],
-  { usage: reported, made = outputs.length }: EngineResult,
+  { usage: reported, made = outputs.length, upstreamModel = null }: EngineResult,
 ): JobOutcome {
   const { job, usagePrice } = claimed
   const usage = { ...measureOutputs(outputs), ...reported }
   try {
     const creditsActual =
       usagePrice === null ? shareOf(job.creditsHeld, outputs.length, made) : priceUsage(usagePrice, usage)
-    return { status: 'succeeded', outputs, creditsActual }
+    const madeBy = { version: model.runVersion, engine: model.engine.kind, model: upstreamModel }
+    return { status: 'succeeded', outputs, creditsActual, madeBy }
   } catch (error) {
     if (!isSubmitted) throw error
     deps.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
@@ -81,7 +82,7 @@ function refuse(
   return review(outputs, 'output_invalid', words)
 }
 
-/** The input with defaults. The catalog may have changed since the job was started. */
+/** The input with defaults: those of its start stay. The catalog may have changed since. */
 function checkInput(attempt: Attempt): JsonObject {
   const { input } = attempt.claimed
   const checked = attempt.model.checkInput(input)

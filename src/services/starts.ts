@@ -11,6 +11,7 @@ import { countCredits } from '../core/credits/ledger.ts'
 import type { Quote } from '../core/credits/quote-seal.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Job } from '../core/jobs/job.ts'
+import { findAdditions } from '../core/jobs/reproduction.ts'
 import { isDatabaseAway } from '../core/storage-trouble.ts'
 import type { StartCommand, StartOutcome, Store } from '../core/store.ts'
 import { parseIdempotencyKey } from '../core/text/idempotency-key.ts'
@@ -109,6 +110,7 @@ export function createStarts(deps: StartDeps): Starts {
         timeZone: deps.timeZone,
         model: model.id,
         input,
+        additions: findAdditions(input, model.completeSeed(input, completed)),
         quoteId,
         idempotencyKey,
         requestDigest,

@@ -5,17 +5,19 @@ import type { Asset } from '../core/files/asset.ts'
 import { briefInput } from '../core/jobs/job-input.ts'
 import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '../core/jobs/job.ts'
 import { parseLabels, toLabelsText } from '../core/jobs/labels.ts'
+import { addAll, type Additions, type MadeBy, type StoredInput } from '../core/jobs/reproduction.ts'
 import type { RunState } from '../core/jobs/run-end.ts'
 import type { JobFilter, StartCommand } from '../core/store.ts'
 
 export interface JobRow extends Omit<
   Job,
-  'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition' | 'labels'
+  'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition' | 'madeBy' | 'labels'
 > {
   readonly outputs: string
   readonly outputsGone: number
   readonly error: string | null
   readonly cancelRequested: number
+  readonly madeBy: string | null
   readonly labels: string | null
 }
 
@@ -23,7 +25,7 @@ export const jobColumns = `job_id AS jobId, account_id AS accountId, key_id AS k
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   CASE WHEN outputs <> '[]' THEN expires_at END AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  preview_key AS previewKey, labels, sequence, CASE WHEN status = 'succeeded' THEN (
+  preview_key AS previewKey, made_by AS madeBy, labels, sequence, CASE WHEN status = 'succeeded' THEN (
     SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
   ) END AS servedBy`
 
@@ -120,6 +122,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     cancelRequested: row.cancelRequested === 1,
     previewKey: row.previewKey,
     servedBy: row.servedBy,
+    madeBy: row.madeBy === null ? null : (JSON.parse(row.madeBy) as MadeBy),
     labels: parseLabels(row.labels),
     sequence: row.sequence,
     queuePosition,
@@ -135,11 +138,17 @@ export function toStartedJob(
 }
 
 /** The texts that a start stores, as JSON, and the JSON of the input without its large values; null if it has none. */
-export function toStartTexts({ input, usagePrice, labels }: Pick<StartCommand, 'input' | 'usagePrice' | 'labels'>) {
+export function toStartTexts({
+  input,
+  additions,
+  usagePrice,
+  labels,
+}: Pick<StartCommand, 'input' | 'additions' | 'usagePrice' | 'labels'>) {
   const brief = briefInput(input)
   return {
     input: JSON.stringify(input),
     brief: brief === input ? null : JSON.stringify(brief),
+    additions: Object.keys(additions).length === 0 ? null : JSON.stringify(additions),
     usagePrice: usagePrice && JSON.stringify(usagePrice),
     labels: toLabelsText(labels),
   }
@@ -173,6 +182,24 @@ export function toUpstreamRun({ text, amount, currency, ...run }: UpstreamRow): 
   return { ...run, cost: text === null ? null : { text, amount, currency } }
 }
 
+/** An input as its row has it, in JSON. */
+export interface InputRow {
+  readonly input: string
+  readonly additions: string | null
+}
+
+export function toStoredInput({ input, additions }: InputRow): StoredInput {
+  return {
+    input: JSON.parse(input) as JsonObject,
+    additions: additions === null ? {} : (JSON.parse(additions) as Additions),
+  }
+}
+
+/** The input that a run has. */
+export function toRunInput(row: InputRow): JsonObject {
+  return addAll(toStoredInput(row))
+}
+
 /** Parses JSON that may be missing. */
 export function parseObject(text: string | null): JsonObject | null {
   return text === null ? null : (JSON.parse(text) as JsonObject)
@@ -180,8 +207,8 @@ export function parseObject(text: string | null): JsonObject | null {
 
 /** Whether a list has all jobs of an account: then a page of it is found by the ordinal of its first job. */
 export function isWhole<Filter extends JobFilter>(filter: Filter): filter is Filter & { readonly accountId: string } {
-  const { accountId, status, model, idempotencyKey } = filter
-  return accountId !== null && status === null && model === null && idempotencyKey === null
+  const { accountId, status, model, idempotencyKey, label = null } = filter
+  return [status, model, idempotencyKey, label].every((one) => one === null) && accountId !== null
 }
 
 /** The column by whose index a list is sorted; both are in the order of the starts. */
@@ -206,6 +233,7 @@ const untouched = {
   cancelRequested: false,
   previewKey: null,
   servedBy: null,
+  madeBy: null,
   sequence: 1,
   queuePosition: null,
 } as const

@@ -35,18 +35,35 @@ export function isSearch(filter: JobFilter): filter is SearchFilter {
 
 /** Selects the `Candidate`s before `:before`, the newest first. */
 export function selectCandidates(filter: JobFilter): string {
-  const { accountId, status, model, idempotencyKey, withDeleted } = filter
+  const { accountId, status, model, idempotencyKey, label = null, withDeleted } = filter
   const order = orderOf({ accountId, status: null })
   const which = ['TRUE']
   if (!withDeleted) which.push('deleted_at IS NULL')
   if (status !== null) which.push('status = :status')
   if (model !== null) which.push('model = :model')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
+  if (label !== null) which.push(hasLabel)
   return `SELECT number, ${order} AS position, CASE WHEN ${which.join(' AND ')} THEN (
       SELECT coalesce(brief, input) FROM job_inputs WHERE job_inputs.number = jobs.number
     ) END AS input
     FROM jobs WHERE ${accountId === null ? '' : 'account_id = :accountId AND '}${order} < :before ORDER BY ${order} DESC LIMIT ${pieceBounds.rows}`
 }
+
+// Deleted jobs have no rows there.
+const hasLabel = `EXISTS (SELECT 1 FROM job_labels
+  WHERE account_id = jobs.account_id AND name = :labelName AND job_labels.value = :labelValue AND job_number = jobs.number)`
+
+/** Values of statements about jobs with a label. */
+export function toLabelValues({ label }: Pick<JobFilter, 'label'>) {
+  return label ? { labelName: label.name, labelValue: label.value } : {}
+}
+
+/** The numbers of the jobs of an account with a label, as `job_number`: read backwards, the newest first. */
+export const selectLabelled =
+  'SELECT job_number FROM job_labels WHERE account_id = :accountId AND name = :labelName AND value = :labelValue'
+
+/** The same of a page, where nothing else is asked of the jobs: those before it are passed in the index alone. */
+export const selectLabelledPage = `${selectLabelled} ORDER BY job_number DESC LIMIT :limit OFFSET :skipped`
 
 export function searchIn(candidates: Iterable<Candidate>, search: string): SearchPiece {
   const folded = foldText(search)

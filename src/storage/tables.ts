@@ -12,6 +12,7 @@ export const movedTables = {
   usage: ['account_id', 'day', 'model', 'key_id', 'labels'],
   forgotten_jobs: ['number'],
   job_inputs: ['number'],
+  job_labels: ['account_id', 'name', 'value', 'job_number'],
   upstream_runs: ['job_number', 'n'],
   upstream_duties: ['job_number'],
   ledger_entries: ['account_id', 'number'],

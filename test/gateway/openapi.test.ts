@@ -24,6 +24,7 @@ const interfaceRoutes = [
   'GET /v1/jobs/{job_id}',
   'GET /v1/jobs',
   'POST /v1/jobs/{job_id}/cancel',
+  'GET /v1/jobs/{job_id}/bundle',
   'GET /v1/jobs/{job_id}/events',
   'GET /v1/wallet',
   'GET /v1/usage',
@@ -138,7 +139,7 @@ describe('operations match the routes', () => {
 
   test.each([
     ['/v1/models', 'get', ['search', 'category', 'grouped', 'limit', 'offset']],
-    ['/v1/jobs', 'get', ['status', 'model', 'idempotency_key', 'search', 'limit', 'offset']],
+    ['/v1/jobs', 'get', ['status', 'model', 'idempotency_key', 'search', 'label', 'limit', 'offset']],
     ['/v1/wallet/entries', 'get', ['limit', 'offset']],
     ['/v1/generate', 'post', ['wait']],
     ['/v1/run', 'post', ['wait']],

@@ -215,3 +215,50 @@ describe('Run', () => {
     expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '997', held: '3' })
   })
 })
+
+describe('a job that is made again', () => {
+  const labelled = async (client: ForeignClient, named: Record<string, string>) => {
+    const labels = Object.entries(named).map(([key, value]) => ({ key, value }))
+    const request = { model, input, quote_id: await quote(client), idempotency_key: crypto.randomUUID(), wait: true }
+    return (await client.call('GenerationService/StartGeneration', { ...request, labels })).job as { job_id: string }
+  }
+
+  test('says in GetJob what it takes (P420)', async () => {
+    using client = await open(working)
+    const { job_id } = await labelled(client, {})
+    const { job } = await client.call('GenerationService/GetJob', { job_id })
+    expect(job.reproduction.engine).toBe('null')
+    expect(job.reproduction.input.fields.map(({ key }: { key: string }) => key)).toEqual(['prompt', 'width'])
+    expect(job.reproduction.not_guaranteed.map(({ code }: { code: string }) => code)).toContain('no_seed')
+  })
+
+  test('has its files sent, one after the other (P428)', async () => {
+    using client = await open(working)
+    const { job_id } = await labelled(client, {})
+    const pieces = await client.readAll('GenerationService/ReadJobFiles', { job_id })
+    const [first, ...chunks] = pieces
+    expect(first.file).toMatchObject({ path: 'outputs/1.png' })
+    const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))
+    expect(String(bytes.length)).toBe(first.file.bytes)
+    expect(bytes.toString('latin1', 1, 4)).toBe('PNG')
+    using other = await open(working)
+    await expect(other.readAll('GenerationService/ReadJobFiles', { job_id })).rejects.toThrow('job_not_found')
+  })
+
+  test('is listed by its labels (P429)', async () => {
+    using client = await open(working)
+    const { job_id } = await labelled(client, { team: 'ads:2', n: '1' })
+    await labelled(client, { team: 'ads', n: '2' })
+    const { jobs, total } = await client.call('GenerationService/ListJobs', { label: 'team:ads:2' })
+    expect([total, jobs[0].job_id]).toEqual([1, job_id])
+    for (const [label, words] of [
+      ['team', 'must be a name and a value, such as team:ads'],
+      [':ads', 'must have a name of 1 to 64'],
+      ['team:', 'must have a value of 1 to 256 characters'],
+      ['team:a\nb', 'must be one line'],
+    ] as const) {
+      const { status, message } = await client.refusal('GenerationService/ListJobs', { label })
+      expect([status, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(`/label ${words}`)])
+    }
+  })
+})

@@ -290,6 +290,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       keyId: 'key_x',
       usagePrice: null,
       labels: {},
+      additions: {},
       trace: null,
       webhookUrl: null,
     })

@@ -81,6 +81,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           timeZone: 'UTC',
           usagePrice: null,
           labels: {},
+          additions: {},
           trace: null,
           webhookUrl: null,
           input: { prompt: 'x' },

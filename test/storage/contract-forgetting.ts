@@ -68,7 +68,7 @@ export function forgettingTests(openStore: OpenTestStore): void {
     await using _ = store
     const jobs: Job[] = []
     for (const status of ['succeeded', 'failed', 'succeeded', 'succeeded', 'failed'] as const)
-      jobs.push(await make(status))
+      jobs.push(await make(status, { labels: { team: 'ads' } }))
     const free = await make('succeeded', { credits: 0 })
     const newest = await make('succeeded')
     const money = [await balanceOf(store, accountId), await store.listEntries(accountId, firstPage)]
@@ -88,6 +88,8 @@ export function forgettingTests(openStore: OpenTestStore): void {
     expect(await forget(store)).toBe(0)
 
     for (const job of [...jobs, free]) expect(await has(store, job)).toBe(false)
+    const label = { name: 'team', value: 'ads' }
+    expect((await store.listJobs(filterOf(accountId, { label }))).total, 'that are forgotten').toBe(0)
     expect(await has(store, newest)).toBe(true)
     expect(await store.listJobs(filterOf(accountId))).toMatchObject({ total: 1, items: [{ jobId: newest.jobId }] })
     expect([await balanceOf(store, accountId), await store.listEntries(accountId, firstPage)]).toEqual(money)

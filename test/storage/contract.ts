@@ -9,6 +9,7 @@ import { deletionTests } from './contract-deletions.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { forgettingTests } from './contract-forgetting.ts'
+import { labelTests } from './contract-labels.ts'
 import { limitTests } from './contract-limits.ts'
 import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
@@ -37,6 +38,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('people and sessions', () => sessionTests(openStore))
     describe('limits', () => limitTests(openStore))
     describe('usage', () => usageTests(openStore))
+    describe('jobs with a label', () => labelTests(openStore))
     describe('rates', () => rateTests(openStore))
     describe('starts and lists', () => startTests(openStore))
     describe('pages of jobs', () => pageTests(openStore))

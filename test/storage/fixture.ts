@@ -66,6 +66,7 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     timeZone: 'UTC',
     usagePrice: null,
     labels: {},
+    additions: {},
     trace: null,
     webhookUrl: null,
     model: 'test/image',

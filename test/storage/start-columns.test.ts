@@ -19,7 +19,7 @@ function attempt(sql: string): void {
 // What becomes of a job; everything else is what it was started with.
 const changing =
   `status progress credits_charged credits_released outputs error checkpoint after_loss attempts token worker lease_until
-  preview_key cancel_requested sequence started_at finished_at lost_runs available_at outputs_gone removal_at deleted_at`.split(
+  preview_key cancel_requested sequence started_at finished_at lost_runs available_at outputs_gone removal_at deleted_at made_by`.split(
     /\s+/,
   )
 

@@ -15,7 +15,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/generation.proto.
  */
 export const file_mediagen_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSKTBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdCJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIrwDCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBARIrCgpwcm92ZW5hbmNlGA0gASgLMhcubWVkaWFnZW4udjEuUHJvdmVuYW5jZUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIuMBCgpQcm92ZW5hbmNlEg4KBnNpZ25lZBgBIAEoCBIVCgh2ZXJpZmllZBgCIAEoCEgAiAEBEhMKBmlzc3VlchgDIAEoCUgBiAEBEhYKCWdlbmVyYXRvchgEIAEoCUgCiAEBEg8KB2FjdGlvbnMYBSADKAkSGAoLc291cmNlX3R5cGUYBiABKAlIA4gBARIUCgdwcm9ibGVtGAcgASgJSASIAQFCCwoJX3ZlcmlmaWVkQgkKB19pc3N1ZXJCDAoKX2dlbmVyYXRvckIOCgxfc291cmNlX3R5cGVCCgoIX3Byb2JsZW0iPAoISm9iRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCCKHAwoWU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBINCgVtb2RlbBgBIAEoCRImCgVpbnB1dBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcXVvdGVfaWQYAyABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSACIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAYgBARI/CgZsYWJlbHMYCSADKAsyLy5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMihwEKF1N0YXJ0R2VuZXJhdGlvblJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQihwMKClJ1blJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhgKC21heF9jcmVkaXRzGAMgASgDSACIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSAGIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAogBARIzCgZsYWJlbHMYCSADKAsyIy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX21heF9jcmVkaXRzQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzInsKC1J1blJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiLwoOR2V0Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIp8BCg9MaXN0Sm9ic1JlcXVlc3QSJgoGc3RhdHVzGAEgASgOMhYubWVkaWFnZW4udjEuSm9iU3RhdHVzEg0KBW1vZGVsGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBRIOCgZzZWFyY2gYBiABKAlCCAoGX2xpbWl0IkEKEExpc3RKb2JzUmVzcG9uc2USHgoEam9icxgBIAMoCzIQLm1lZGlhZ2VuLnYxLkpvYhINCgV0b3RhbBgCIAEoBSIiChBDYW5jZWxKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIyChFDYW5jZWxKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2IiIgoQRGVsZXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiEwoRRGVsZXRlSm9iUmVzcG9uc2UiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoAyJDChBXYXRjaEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghzZXF1ZW5jZRgCIAEoAyrVAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUSFgoSSk9CX1NUQVRVU19FWFBJUkVEEAYSGwoXSk9CX1NUQVRVU19ORUVEU19SRVZJRVcQBzLWBAoRR2VuZXJhdGlvblNlcnZpY2USZQoPU3RhcnRHZW5lcmF0aW9uEiMubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBokLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlc3BvbnNlIgeQAgKguxgCEkEKA1J1bhIXLm1lZGlhZ2VuLnYxLlJ1blJlcXVlc3QaGC5tZWRpYWdlbi52MS5SdW5SZXNwb25zZSIHkAICoLsYAhJKCgZHZXRKb2ISGi5tZWRpYWdlbi52MS5HZXRKb2JSZXF1ZXN0GhsubWVkaWFnZW4udjEuR2V0Sm9iUmVzcG9uc2UiB5ACAaC7GAQSUAoITGlzdEpvYnMSHC5tZWRpYWdlbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGguxgEElMKCUNhbmNlbEpvYhIdLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXNwb25zZSIHkAICoLsYAhJTCglEZWxldGVKb2ISHS5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVzcG9uc2UiB5ACAqC7GAISTwoIV2F0Y2hKb2ISHC5tZWRpYWdlbi52MS5XYXRjaEpvYlJlcXVlc3QaHS5tZWRpYWdlbi52MS5XYXRjaEpvYlJlc3BvbnNlIgSguxgEMAFCGFoWbWVkaWFnZW4vdjE7bWVkaWFnZW52MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
+  fileDesc("ChxtZWRpYWdlbi92MS9nZW5lcmF0aW9uLnByb3RvEgttZWRpYWdlbi52MSLaBwoDSm9iEg4KBmpvYl9pZBgBIAEoCRImCgZzdGF0dXMYAiABKA4yFi5tZWRpYWdlbi52MS5Kb2JTdGF0dXMSDQoFbW9kZWwYAyABKAkSEAoIcXVvdGVfaWQYBCABKAkSEAoIcHJvZ3Jlc3MYBSABKAESDwoHY3JlZGl0cxgGIAEoAxIlCgdiaWxsaW5nGAcgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIkCgdvdXRwdXRzGAggAygLMhMubWVkaWFnZW4udjEuT3V0cHV0EikKBWVycm9yGAkgASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgKIAEoBRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA4gASgFSAOIAQESGAoLcHJldmlld191cmwYESABKAlIBIgBARIWCglzZXJ2ZWRfYnkYEiABKAlIBYgBARIrCgVpbnB1dBgTIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIBogBARIzCgpkZWxldGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEg4KBmtleV9pZBgVIAEoCRIVCghrZXlfbmFtZRgWIAEoCUgIiAEBEiwKBmxhYmVscxgXIAMoCzIcLm1lZGlhZ2VuLnYxLkpvYi5MYWJlbHNFbnRyeRIqCgdyZWNlaXB0GBggASgLMhQubWVkaWFnZW4udjEuUmVjZWlwdEgJiAEBEjQKDHJlcHJvZHVjdGlvbhgZIAEoCzIZLm1lZGlhZ2VuLnYxLlJlcHJvZHVjdGlvbkgKiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2Vycm9yQg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEIRCg9fcXVldWVfcG9zaXRpb25CDgoMX3ByZXZpZXdfdXJsQgwKCl9zZXJ2ZWRfYnlCCAoGX2lucHV0Qg0KC19kZWxldGVkX2F0QgsKCV9rZXlfbmFtZUIKCghfcmVjZWlwdEIPCg1fcmVwcm9kdWN0aW9uIocCCgxSZXByb2R1Y3Rpb24SKwoFaW5wdXQYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESEQoEc2VlZBgCIAEoA0gBiAEBEhQKB3ZlcnNpb24YAyABKAlIAogBARITCgZlbmdpbmUYBCABKAlIA4gBARIbCg5wcm92aWRlcl9tb2RlbBgFIAEoCUgEiAEBEjIKDm5vdF9ndWFyYW50ZWVkGAYgAygLMhoubWVkaWFnZW4udjEuTm90R3VhcmFudGVlZEIICgZfaW5wdXRCBwoFX3NlZWRCCgoIX3ZlcnNpb25CCQoHX2VuZ2luZUIRCg9fcHJvdmlkZXJfbW9kZWwiLQoNTm90R3VhcmFudGVlZBIMCgRjb2RlGAEgASgJEg4KBmRldGFpbBgCIAEoCSJcCgdSZWNlaXB0EgwKBGhlbGQYASABKAMSDwoHY2hhcmdlZBgCIAEoAxIQCghyZWxlYXNlZBgDIAEoAxIQCghxdW90ZV9pZBgEIAEoCRIOCgZrZXlfaWQYBSABKAkiSgoHQmlsbGluZxIOCgZxdW90ZWQYASABKAMSDAoEaGVsZBgCIAEoAxIPCgdjaGFyZ2VkGAMgASgDEhAKCHJlbGVhc2VkGAQgASgDIrwDCgZPdXRwdXQSCwoDdXJsGAEgASgJEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRINCgVieXRlcxgDIAEoAxISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIOCgZzaGEyNTYYByABKAkSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLcHJldmlld191cmwYCSABKAlIA4gBARIVCghibHVyaGFzaBgKIAEoCUgEiAEBEg8KB2V4cGlyZWQYCyABKAgSMwoKa2VwdF91bnRpbBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIBYgBARIrCgpwcm92ZW5hbmNlGA0gASgLMhcubWVkaWFnZW4udjEuUHJvdmVuYW5jZUIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmxCCwoJX2JsdXJoYXNoQg0KC19rZXB0X3VudGlsIuMBCgpQcm92ZW5hbmNlEg4KBnNpZ25lZBgBIAEoCBIVCgh2ZXJpZmllZBgCIAEoCEgAiAEBEhMKBmlzc3VlchgDIAEoCUgBiAEBEhYKCWdlbmVyYXRvchgEIAEoCUgCiAEBEg8KB2FjdGlvbnMYBSADKAkSGAoLc291cmNlX3R5cGUYBiABKAlIA4gBARIUCgdwcm9ibGVtGAcgASgJSASIAQFCCwoJX3ZlcmlmaWVkQgkKB19pc3N1ZXJCDAoKX2dlbmVyYXRvckIOCgxfc291cmNlX3R5cGVCCgoIX3Byb2JsZW0iPAoISm9iRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCCKHAwoWU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBINCgVtb2RlbBgBIAEoCRImCgVpbnB1dBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcXVvdGVfaWQYAyABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSACIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAYgBARI/CgZsYWJlbHMYCSADKAsyLy5tZWRpYWdlbi52MS5TdGFydEdlbmVyYXRpb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0IRCg9fcmV0YWluX3NlY29uZHMihwEKF1N0YXJ0R2VuZXJhdGlvblJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQihwMKClJ1blJlcXVlc3QSDQoFbW9kZWwYASABKAkSJgoFaW5wdXQYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhgKC21heF9jcmVkaXRzGAMgASgDSACIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEgwKBHdhaXQYBSABKAgSHwoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgFSAGIAQESEAoIcHJpb3JpdHkYByABKAUSGwoOcmV0YWluX3NlY29uZHMYCCABKAVIAogBARIzCgZsYWJlbHMYCSADKAsyIy5tZWRpYWdlbi52MS5SdW5SZXF1ZXN0LkxhYmVsc0VudHJ5EhMKC3dlYmhvb2tfdXJsGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX21heF9jcmVkaXRzQhUKE19leHBpcmVzX2luX3NlY29uZHNCEQoPX3JldGFpbl9zZWNvbmRzInsKC1J1blJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghyZXBsYXllZBgCIAEoCBItCgltb2RlbF9lbmQYAyABKAsyFS5tZWRpYWdlbi52MS5Nb2RlbEVuZEgAiAEBQgwKCl9tb2RlbF9lbmQiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiLwoOR2V0Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAubWVkaWFnZW4udjEuSm9iIq4BCg9MaXN0Sm9ic1JlcXVlc3QSJgoGc3RhdHVzGAEgASgOMhYubWVkaWFnZW4udjEuSm9iU3RhdHVzEg0KBW1vZGVsGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBRIOCgZzZWFyY2gYBiABKAkSDQoFbGFiZWwYByABKAlCCAoGX2xpbWl0IkEKEExpc3RKb2JzUmVzcG9uc2USHgoEam9icxgBIAMoCzIQLm1lZGlhZ2VuLnYxLkpvYhINCgV0b3RhbBgCIAEoBSIiChBDYW5jZWxKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIyChFDYW5jZWxKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5tZWRpYWdlbi52MS5Kb2IiIgoQRGVsZXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiEwoRRGVsZXRlSm9iUmVzcG9uc2UiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoAyJDChBXYXRjaEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLm1lZGlhZ2VuLnYxLkpvYhIQCghzZXF1ZW5jZRgCIAEoAyIlChNSZWFkSm9iRmlsZXNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSJWChRSZWFkSm9iRmlsZXNSZXNwb25zZRIkCgRmaWxlGAEgASgLMhQubWVkaWFnZW4udjEuSm9iRmlsZUgAEg8KBWNodW5rGAIgASgMSABCBwoFcGllY2UiSAoHSm9iRmlsZRIMCgRwYXRoGAEgASgJEg0KBWJ5dGVzGAIgASgDEhQKB21pc3NpbmcYAyABKAlIAIgBAUIKCghfbWlzc2luZyrVAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUSFgoSSk9CX1NUQVRVU19FWFBJUkVEEAYSGwoXSk9CX1NUQVRVU19ORUVEU19SRVZJRVcQBzKzBQoRR2VuZXJhdGlvblNlcnZpY2USZQoPU3RhcnRHZW5lcmF0aW9uEiMubWVkaWFnZW4udjEuU3RhcnRHZW5lcmF0aW9uUmVxdWVzdBokLm1lZGlhZ2VuLnYxLlN0YXJ0R2VuZXJhdGlvblJlc3BvbnNlIgeQAgKguxgCEkEKA1J1bhIXLm1lZGlhZ2VuLnYxLlJ1blJlcXVlc3QaGC5tZWRpYWdlbi52MS5SdW5SZXNwb25zZSIHkAICoLsYAhJKCgZHZXRKb2ISGi5tZWRpYWdlbi52MS5HZXRKb2JSZXF1ZXN0GhsubWVkaWFnZW4udjEuR2V0Sm9iUmVzcG9uc2UiB5ACAaC7GAQSUAoITGlzdEpvYnMSHC5tZWRpYWdlbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGguxgEElMKCUNhbmNlbEpvYhIdLm1lZGlhZ2VuLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5tZWRpYWdlbi52MS5DYW5jZWxKb2JSZXNwb25zZSIHkAICoLsYAhJTCglEZWxldGVKb2ISHS5tZWRpYWdlbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuRGVsZXRlSm9iUmVzcG9uc2UiB5ACAqC7GAISWwoMUmVhZEpvYkZpbGVzEiAubWVkaWFnZW4udjEuUmVhZEpvYkZpbGVzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLlJlYWRKb2JGaWxlc1Jlc3BvbnNlIgSguxgEMAESTwoIV2F0Y2hKb2ISHC5tZWRpYWdlbi52MS5XYXRjaEpvYlJlcXVlc3QaHS5tZWRpYWdlbi52MS5XYXRjaEpvYlJlc3BvbnNlIgSguxgEMAFCGFoWbWVkaWFnZW4vdjE7bWVkaWFnZW52MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_catalog, file_mediagen_v1_options]);
 
 /**
  * One generation, from its start to its end.
@@ -177,6 +177,13 @@ export type Job = Message<"mediagen.v1.Job"> & {
    * @generated from field: optional mediagen.v1.Receipt receipt = 24;
    */
   receipt?: Receipt | undefined;
+
+  /**
+   * What it takes to make its files again; only GetJob has it.
+   *
+   * @generated from field: optional mediagen.v1.Reproduction reproduction = 25;
+   */
+  reproduction?: Reproduction | undefined;
 };
 
 /**
@@ -185,6 +192,90 @@ export type Job = Message<"mediagen.v1.Job"> & {
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 0);
+
+/**
+ * What it takes to make the files of a job again.
+ *
+ * @generated from message mediagen.v1.Reproduction
+ */
+export type Reproduction = Message<"mediagen.v1.Reproduction"> & {
+  /**
+   * The input of its run: as it was sent, with the defaults of the schema and a seed. Unset once the input is removed.
+   *
+   * @generated from field: optional google.protobuf.Struct input = 1;
+   */
+  input?: JsonObject | undefined;
+
+  /**
+   * The seed, also if none was sent; unset if there is none, or the input is removed.
+   *
+   * @generated from field: optional int64 seed = 2;
+   */
+  seed?: bigint | undefined;
+
+  /**
+   * The version of the model, or of the server's own engine; unset before it succeeded, and if nobody says.
+   *
+   * @generated from field: optional string version = 3;
+   */
+  version?: string | undefined;
+
+  /**
+   * The kind of the engine; unset before it succeeded.
+   *
+   * @generated from field: optional string engine = 4;
+   */
+  engine?: string | undefined;
+
+  /**
+   * What the provider calls the model; unset before it succeeded, and for what this server made itself.
+   *
+   * @generated from field: optional string provider_model = 5;
+   */
+  providerModel?: string | undefined;
+
+  /**
+   * Why equal files are not certain; empty if they are.
+   *
+   * @generated from field: repeated mediagen.v1.NotGuaranteed not_guaranteed = 6;
+   */
+  notGuaranteed: NotGuaranteed[];
+};
+
+/**
+ * Describes the message mediagen.v1.Reproduction.
+ * Use `create(ReproductionSchema)` to create a new message.
+ */
+export const ReproductionSchema: GenMessage<Reproduction> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 1);
+
+/**
+ * A reason why a job that is made again may have other files.
+ *
+ * @generated from message mediagen.v1.NotGuaranteed
+ */
+export type NotGuaranteed = Message<"mediagen.v1.NotGuaranteed"> & {
+  /**
+   * Stable name of the reason: `version_changed`, for example.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The reason in words.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message mediagen.v1.NotGuaranteed.
+ * Use `create(NotGuaranteedSchema)` to create a new message.
+ */
+export const NotGuaranteedSchema: GenMessage<NotGuaranteed> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 2);
 
 /**
  * What a job that has ended cost, in credits, and what that belongs to. charged + released = held.
@@ -233,7 +324,7 @@ export type Receipt = Message<"mediagen.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 1);
+  messageDesc(file_mediagen_v1_generation, 3);
 
 /**
  * The billing of a job, in credits. 0 <= charged <= held = quoted; once settled, charged + released = held.
@@ -275,7 +366,7 @@ export type Billing = Message<"mediagen.v1.Billing"> & {
  * Use `create(BillingSchema)` to create a new message.
  */
 export const BillingSchema: GenMessage<Billing> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 2);
+  messageDesc(file_mediagen_v1_generation, 4);
 
 /**
  * An output file.
@@ -381,7 +472,7 @@ export type Output = Message<"mediagen.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 3);
+  messageDesc(file_mediagen_v1_generation, 5);
 
 /**
  * Where a file says it comes from, as read when it was stored: its C2PA manifest, and the digital source type in its XMP.
@@ -444,7 +535,7 @@ export type Provenance = Message<"mediagen.v1.Provenance"> & {
  * Use `create(ProvenanceSchema)` to create a new message.
  */
 export const ProvenanceSchema: GenMessage<Provenance> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 4);
+  messageDesc(file_mediagen_v1_generation, 6);
 
 /**
  * Why a job did not succeed.
@@ -479,7 +570,7 @@ export type JobError = Message<"mediagen.v1.JobError"> & {
  * Use `create(JobErrorSchema)` to create a new message.
  */
 export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 5);
+  messageDesc(file_mediagen_v1_generation, 7);
 
 /**
  * The generation to start. docs/contract.md, section 2.
@@ -569,7 +660,7 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
  * Use `create(StartGenerationRequestSchema)` to create a new message.
  */
 export const StartGenerationRequestSchema: GenMessage<StartGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 6);
+  messageDesc(file_mediagen_v1_generation, 8);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -604,7 +695,7 @@ export type StartGenerationResponse = Message<"mediagen.v1.StartGenerationRespon
  * Use `create(StartGenerationResponseSchema)` to create a new message.
  */
 export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 7);
+  messageDesc(file_mediagen_v1_generation, 9);
 
 /**
  * The generation to quote and start. docs/contract.md, section 2.
@@ -690,7 +781,7 @@ export type RunRequest = Message<"mediagen.v1.RunRequest"> & {
  * Use `create(RunRequestSchema)` to create a new message.
  */
 export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 8);
+  messageDesc(file_mediagen_v1_generation, 10);
 
 /**
  * The job that was started by this request, or by an earlier one with the same key.
@@ -725,7 +816,7 @@ export type RunResponse = Message<"mediagen.v1.RunResponse"> & {
  * Use `create(RunResponseSchema)` to create a new message.
  */
 export const RunResponseSchema: GenMessage<RunResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 9);
+  messageDesc(file_mediagen_v1_generation, 11);
 
 /**
  * Which job to read.
@@ -747,7 +838,7 @@ export type GetJobRequest = Message<"mediagen.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 10);
+  messageDesc(file_mediagen_v1_generation, 12);
 
 /**
  * The job that was read.
@@ -768,7 +859,7 @@ export type GetJobResponse = Message<"mediagen.v1.GetJobResponse"> & {
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 11);
+  messageDesc(file_mediagen_v1_generation, 13);
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
@@ -819,6 +910,13 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
    * @generated from field: string search = 6;
    */
   search: string;
+
+  /**
+   * Only jobs with this label, its name and its value: `team:ads`. Empty for all.
+   *
+   * @generated from field: string label = 7;
+   */
+  label: string;
 };
 
 /**
@@ -826,7 +924,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 12);
+  messageDesc(file_mediagen_v1_generation, 14);
 
 /**
  * One page of jobs.
@@ -854,7 +952,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 13);
+  messageDesc(file_mediagen_v1_generation, 15);
 
 /**
  * Which job to cancel.
@@ -876,7 +974,7 @@ export type CancelJobRequest = Message<"mediagen.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 14);
+  messageDesc(file_mediagen_v1_generation, 16);
 
 /**
  * The job to be canceled.
@@ -897,7 +995,7 @@ export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
  * Use `create(CancelJobResponseSchema)` to create a new message.
  */
 export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 15);
+  messageDesc(file_mediagen_v1_generation, 17);
 
 /**
  * Which job to delete.
@@ -919,7 +1017,7 @@ export type DeleteJobRequest = Message<"mediagen.v1.DeleteJobRequest"> & {
  * Use `create(DeleteJobRequestSchema)` to create a new message.
  */
 export const DeleteJobRequestSchema: GenMessage<DeleteJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 16);
+  messageDesc(file_mediagen_v1_generation, 18);
 
 /**
  * The job was deleted.
@@ -934,7 +1032,7 @@ export type DeleteJobResponse = Message<"mediagen.v1.DeleteJobResponse"> & {
  * Use `create(DeleteJobResponseSchema)` to create a new message.
  */
 export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 17);
+  messageDesc(file_mediagen_v1_generation, 19);
 
 /**
  * Which job to watch.
@@ -963,7 +1061,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
  * Use `create(WatchJobRequestSchema)` to create a new message.
  */
 export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 18);
+  messageDesc(file_mediagen_v1_generation, 20);
 
 /**
  * One change of a watched job.
@@ -991,7 +1089,101 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
  * Use `create(WatchJobResponseSchema)` to create a new message.
  */
 export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_generation, 19);
+  messageDesc(file_mediagen_v1_generation, 21);
+
+/**
+ * Whose files to read.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
+ *
+ * @generated from message mediagen.v1.ReadJobFilesRequest
+ */
+export type ReadJobFilesRequest = Message<"mediagen.v1.ReadJobFilesRequest"> & {
+  /**
+   * Id of an ended job of the calling key's account.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.ReadJobFilesRequest.
+ * Use `create(ReadJobFilesRequestSchema)` to create a new message.
+ */
+export const ReadJobFilesRequestSchema: GenMessage<ReadJobFilesRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 22);
+
+/**
+ * The next file, or the next bytes of the last one.
+ *
+ * @generated from message mediagen.v1.ReadJobFilesResponse
+ */
+export type ReadJobFilesResponse = Message<"mediagen.v1.ReadJobFilesResponse"> & {
+  /**
+   * The kind of message.
+   *
+   * @generated from oneof mediagen.v1.ReadJobFilesResponse.piece
+   */
+  piece: {
+    /**
+     * The next file.
+     *
+     * @generated from field: mediagen.v1.JobFile file = 1;
+     */
+    value: JobFile;
+    case: "file";
+  } | {
+    /**
+     * The next bytes of the file.
+     *
+     * @generated from field: bytes chunk = 2;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message mediagen.v1.ReadJobFilesResponse.
+ * Use `create(ReadJobFilesResponseSchema)` to create a new message.
+ */
+export const ReadJobFilesResponseSchema: GenMessage<ReadJobFilesResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 23);
+
+/**
+ * A file of a job.
+ *
+ * @generated from message mediagen.v1.JobFile
+ */
+export type JobFile = Message<"mediagen.v1.JobFile"> & {
+  /**
+   * A relative path, unique within the job: `outputs/1.png`, `media/1-image.png`. Letters, digits, `_`, `-`, `.` and one `/`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Size in bytes; 0 if it is missing.
+   *
+   * @generated from field: int64 bytes = 2;
+   */
+  bytes: bigint;
+
+  /**
+   * Why no bytes follow; unset if they do.
+   *
+   * @generated from field: optional string missing = 3;
+   */
+  missing?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.JobFile.
+ * Use `create(JobFileSchema)` to create a new message.
+ */
+export const JobFileSchema: GenMessage<JobFile> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_generation, 24);
 
 /**
  * The state of a job. docs/contract.md, section 1.
@@ -1135,6 +1327,17 @@ export const GenerationService: GenService<{
     methodKind: "unary";
     input: typeof DeleteJobRequestSchema;
     output: typeof DeleteJobResponseSchema;
+  },
+  /**
+   * Sends the files of a job that has ended: its outputs, and the files of this server that its input refers to.
+   * A key without the permission `generate` gets no uploads.
+   *
+   * @generated from rpc mediagen.v1.GenerationService.ReadJobFiles
+   */
+  readJobFiles: {
+    methodKind: "server_streaming";
+    input: typeof ReadJobFilesRequestSchema;
+    output: typeof ReadJobFilesResponseSchema;
   },
   /**
    * Sends the job at once, then after each change, and ends after the terminal one.

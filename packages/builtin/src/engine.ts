@@ -14,6 +14,7 @@ import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
 import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
+import manifest from '../package.json' with { type: 'json' }
 import { whyNotFfmpeg } from './film/ffmpeg.ts'
 import type { RenderRequest } from './messages.ts'
 import { isRendererName, rendererNames } from './renderers.ts'
@@ -77,6 +78,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
 
   return {
     kind: 'builtin',
+    reproducibleAs: manifest.version,
     schema: { required: ['renderer'], properties: { renderer: { type: 'string', minLength: 1 } } },
     waits: () => false,
     afterLoss: () => 'again',

@@ -55,8 +55,10 @@ export interface MediagenClient {
   /** Waits for the end of a job that was started before. */
   follow(jobId: string, options?: FollowOptions): Promise<Job>
   job(jobId: string): Promise<Job>
-  /** @param options `status`, `model`, `search`, `idempotency_key`, `limit`, `offset` */
+  /** @param options `status`, `model`, `search`, `label` (such as `team:ads`), `idempotency_key`, `limit`, `offset` */
   jobs(options?: ListOptions): Promise<Page<Job>>
+  /** An ended job as a zip archive, its body unread: record, input, files. */
+  bundle(jobId: string, signal?: AbortSignal): Promise<Response>
   /** Asks to cancel; a job that has ended stays as it is. */
   cancel(jobId: string): Promise<Job>
   /** @param options `search`, `category`, `limit`, `offset` */
@@ -97,6 +99,7 @@ export function createClient(connection: Connection): MediagenClient {
     follow: (jobId, options) => followJob(http, jobId, options),
     job: async (jobId) => http.json(toJobPath(jobId)),
     jobs: (options) => http.json(`/v1/jobs${toQuery(options)}`),
+    bundle: async (jobId, signal) => http.open(`${toJobPath(jobId)}/bundle`, { signal }),
     cancel: async (jobId) => http.json(`${toJobPath(jobId)}/cancel`, { method: 'POST' }),
     models: (options) => http.json(`/v1/models${toQuery(options)}`),
     model: async (id) => http.json(toModelPath(id)),

@@ -14,6 +14,37 @@ export type Receipt = {
   key_id: string
 } | null
 /**
+ * What it takes to make its files again; only GET /v1/jobs/{job_id} has it.
+ */
+export type Reproduction = {
+  /**
+   * The input of its run: as it was sent, with the defaults of the schema and a seed. Null once the input is removed.
+   */
+  input: {
+    [k: string]: unknown
+  } | null
+  /**
+   * The seed, also if none was sent; null if there is none.
+   */
+  seed: number | null
+  /**
+   * The version of the model, or of the server’s own engine; null before it succeeded, and if nobody says.
+   */
+  version: string | null
+  /**
+   * The kind of the engine; null before it succeeded.
+   */
+  engine: string | null
+  /**
+   * What the provider calls the model; null before it succeeded, and for what this server made itself.
+   */
+  provider_model: string | null
+  /**
+   * Why equal files are not certain; empty if they are.
+   */
+  not_guaranteed: NotGuaranteed[]
+} | null
+/**
  * The charge in money; null if the server has no price.
  */
 export type Money = {
@@ -299,6 +330,16 @@ export interface Output {
   } | null
 }
 /**
+ * A reason why a job that is made again may have other files.
+ */
+export interface NotGuaranteed {
+  /**
+   * `version_changed`, for example.
+   */
+  code: string
+  detail: string
+}
+/**
  * A generation, from its start to its end.
  */
 export interface Job {
@@ -377,6 +418,7 @@ export interface Job {
     [k: string]: string
   }
   receipt: Receipt
+  reproduction: Reproduction
 }
 /**
  * What the model costs.

@@ -115,6 +115,8 @@ export interface EngineResult {
   readonly isPaid?: boolean
   /** How many files the run made, where not all of them could be had. Default: as many as there are in `files`. */
   readonly made?: number
+  /** What the other server calls the model that made them. Default: null, no other server did. */
+  readonly upstreamModel?: string | null
 }
 
 /** The engine settings of a catalog entry: a kind and the settings of that kind. */
@@ -156,6 +158,11 @@ export interface Engine {
   readonly kind: string
   /** JSON Schema 2020-12 of the engine's own settings: `properties`, `required` and conditions, without `kind`. */
   readonly schema: JsonObject
+  /**
+   * The version of the engine, if by it equal inputs, seeds included, give equal files. Default: they may not, and a model that takes a
+   * seed is always given one.
+   */
+  readonly reproducibleAs?: string
   /**
    * JSON Schema of an entry of `providers:` in a catalog file, without its `kind`. Settings of such an engine name an entry as
    * `provider`; the engine gets the entry, with its `name`, instead of the name, also in `fallback`.

@@ -1,5 +1,5 @@
 // mediagen generate: from a prompt to a file, the price first.
-import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.ts'
+import { type Input, type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.ts'
 import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '../../core/errors.ts'
@@ -15,23 +15,22 @@ import { createProgress } from './progress.ts'
 import { explain, type UserContext, withServer } from './server.ts'
 import { countCredits, describeCharge } from './words.ts'
 
+// What made a job is not what would make it again.
+const otherMaker: ReadonlySet<string> = new Set(['version_changed', 'engine_changed'])
+
 /** Adds the commands that follow a job. */
 export function addGenerateCommands(program: Command): void {
   const generate = program
     .command('generate <model>')
     .description('Generate a picture, a video or a sound on a server, and write it to a file')
-  addInputOptions(generate)
-    .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
-    .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
-    .option('--label <name=value>', 'a label of the job, such as team=ads (repeatable)', addLabel)
-    .option('--webhook-url <url>', 'where the server sends the end of the job by POST')
-    .option('--wait', 'wait for the end (the default)')
-    .option('--detach', 'print the job and do not wait for it')
-    .option(
-      '--idempotency-key <key>',
-      'repeat safely: the same command with the same key resumes the job and pays once',
-    )
-    .action(withServer(runGenerate))
+  addMakeOptions(addInputOptions(generate)).action(withServer(runGenerate))
+  addMakeOptions(
+    program
+      .command('again <job_id>')
+      .description('Make what a job of yours made again: the same model and input, with its defaults and its seed'),
+  )
+    .option('--anyway', 'also if the model has another version now')
+    .action(withServer(runAgain))
   addInputOptions(
     program.command('quote <model>').description('Show what a generation would cost; nothing is started or charged'),
   ).action(
@@ -59,6 +58,21 @@ export function addGenerateCommands(program: Command): void {
         using interrupts = watchInterrupts()
         return finish(user, await follow(user, job, interrupts), options.output)
       }),
+    )
+}
+
+/** The options of a start, and of its outputs. */
+function addMakeOptions(command: Command): Command {
+  return command
+    .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
+    .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
+    .option('--label <name=value>', 'a label of the job, such as team=ads (repeatable)', addLabel)
+    .option('--webhook-url <url>', 'where the server sends the end of the job by POST')
+    .option('--wait', 'wait for the end (the default)')
+    .option('--detach', 'print the job and do not wait for it')
+    .option(
+      '--idempotency-key <key>',
+      'repeat safely: the same command with the same key resumes the job and pays once',
     )
 }
 
@@ -90,6 +104,31 @@ async function runGenerate(
     await generateSet(user, model, options)
     return undefined
   }
+  return make(user, model, options, () => buildInput(model, options, user.client))
+}
+
+async function runAgain(
+  user: UserContext,
+  jobId: string,
+  { anyway = false, ...options }: GenerateOptions & { readonly anyway?: boolean },
+  _command: Command,
+): Promise<Printed | undefined> {
+  const { model, labels, reproduction } = await user.client.job(jobId)
+  const { input, not_guaranteed: doubts = [] } = reproduction ?? {}
+  for (const { detail } of doubts) say(`${escapeHidden(detail)}\n`, process.stderr)
+  if (!input) throw new StartupError('The input of this job is gone, so it cannot be made again. Nothing was started.')
+  if (!anyway && doubts.some(({ code }) => otherMaker.has(code)))
+    throw new StartupError('Nothing was started; --anyway makes it all the same.')
+  return make(user, model, { label: labels, ...options }, async () => input as Input)
+}
+
+/** Quotes, starts and waits, and writes the outputs to files. */
+async function make(
+  user: UserContext,
+  model: string,
+  options: GenerateOptions,
+  findInput: () => Promise<Input>,
+): Promise<Printed | undefined> {
   const { client } = user
   const {
     maxCredits,
@@ -100,7 +139,7 @@ async function runGenerate(
     output,
   } = options
   if (!detach) await checkOutput(output)
-  const input = await buildInput(model, options, client)
+  const input = await findInput()
   using interrupts = watchInterrupts()
   const { again: signal } = interrupts
   let sent = false

@@ -1,10 +1,12 @@
 // The other commands of users: wallet, usage, upload, files, and what there is.
+import type { Job } from '@mediagen/client/client.ts'
 import { type Command, Option } from 'commander'
 import { jobStatuses } from '../../core/jobs/job.ts'
 import { parsePageLimit } from './counts.ts'
 import { openFile } from './input.ts'
 import { describeModel } from './model-page.ts'
-import { say } from './print.ts'
+import { checkOutput, writeBundle } from './outputs.ts'
+import { type Printed, say } from './print.ts'
 import { withServer } from './server.ts'
 import { addSessionCommands } from './session.ts'
 import { addUsageCommand } from './usage.ts'
@@ -69,16 +71,17 @@ function addJobListCommand(program: Command): void {
     .enablePositionalOptions()
     .addOption(new Option('--status <status>', 'only jobs in this state').choices(jobStatuses))
     .option('--search <words>', 'only jobs with these words in their input')
+    .option('--label <name:value>', 'only jobs with this label, such as team:ads')
     .option('--limit <jobs>', 'number of jobs', parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
     .action(
       withServer(
         async (
           { client },
-          { status, search, limit }: { status?: string; search?: string; limit: number },
+          { status, search, label, limit }: { status?: string; search?: string; label?: string; limit: number },
           _command: Command,
         ) => {
-          const { data } = await client.jobs({ status, search, limit })
+          const { data } = await client.jobs({ status, search, label, limit })
           return data.map(({ job_id, status, model, credits, created_at, input }) => {
             // Most models take a prompt, the others a title or a text.
             const prompt = [input?.['prompt'], input?.['title'], input?.['text']].find((text) => text !== undefined)
@@ -110,9 +113,21 @@ function addJobCommands(program: Command): void {
           deleted_at: job.deleted_at,
           labels: Object.entries(job.labels).map(([name, value]) => `${name}=${value}`),
           input: job.input && JSON.stringify(job.input),
+          ...describeReproduction(job.reproduction),
           outputs: job.outputs.map(({ url }) => url ?? 'expired'),
           error: job.error && `${job.error.code}: ${job.error.message}`,
         }
+      }),
+    )
+  program
+    .command('bundle <job_id>')
+    .description('Download a job of yours that has ended as a zip archive: its record, its input and its files')
+    .option('-o, --output <file>', 'where to write the archive; - for standard output')
+    .action(
+      withServer(async ({ client }, id: string, { output }: { output?: string }, _command: Command) => {
+        await checkOutput(output)
+        const file = await writeBundle(client, id, output)
+        return file === null ? undefined : { file }
       }),
     )
   program
@@ -133,6 +148,12 @@ function addJobCommands(program: Command): void {
         return { deleted: id }
       }),
     )
+}
+
+function describeReproduction(reproduction: Job['reproduction']): Printed {
+  if (!reproduction) return {}
+  const { seed, version, engine, provider_model, not_guaranteed } = reproduction
+  return { seed, version, engine, provider_model, not_guaranteed: not_guaranteed.map(({ detail }) => detail) }
 }
 
 function addFileCommands(program: Command): void {

@@ -1,6 +1,7 @@
 // The outputs of a job as files.
+import { once } from 'node:events'
 import { constants } from 'node:fs'
-import { access, stat, writeFile } from 'node:fs/promises'
+import { access, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
 import { nameOutput } from '@mediagen/client/output-name.ts'
@@ -54,4 +55,34 @@ export async function writeOutputs(
     paths.push(path)
   }
   return paths
+}
+
+/**
+ * Downloads the archive of a job; returns its path, null for standard output. A file has its name only when it is whole.
+ * @param to path of the file; `-` for standard output; default: a name in this folder
+ * @throws StartupError for an archive that breaks off, or cannot be written
+ */
+export async function writeBundle(
+  client: Pick<MediagenClient, 'bundle'>,
+  jobId: string,
+  to = `mediagen-${jobId}.zip`,
+): Promise<string | null> {
+  const { body } = await client.bundle(jobId)
+  if (to === '-') {
+    for await (const piece of body ?? []) if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+    return null
+  }
+  const part = `${to}.part`
+  try {
+    await writeFile(part, body ?? '')
+    await rename(part, to)
+  } catch (error) {
+    await rm(part, { force: true })
+    const isLocal = (error as NodeJS.ErrnoException).errno !== undefined
+    const words = isLocal
+      ? `${to} cannot be written: ${describeFileError(error)}.`
+      : 'The archive broke off; try again.'
+    throw new StartupError(words, { cause: error })
+  }
+  return to
 }

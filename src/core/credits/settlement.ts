@@ -2,6 +2,7 @@
 import type { Asset } from '../files/asset.ts'
 import { leavePosition, newQueue, type QueueShare } from '../jobs/fair-queue.ts'
 import { type Job, type JobError, mayFollow } from '../jobs/job.ts'
+import type { MadeBy } from '../jobs/reproduction.ts'
 import type { RunEnd } from '../jobs/run-end.ts'
 import { type Balance, isCredits, settle, type Settlement } from './ledger.ts'
 
@@ -27,6 +28,7 @@ export interface SettlementWrites extends Settlement {
   readonly finishedAtMs: number
   /** Null keeps those that the job has. */
   readonly outputs: readonly Asset[] | null
+  readonly madeBy: MadeBy | null
   readonly error: JobError | null
   /** Runs that were lost or failed, to be added. */
   readonly spentRuns: number
@@ -55,6 +57,7 @@ export function decideSettlement(
     // The times of a record stay in order even if the clock goes back.
     finishedAtMs: Math.max(nowMs, job.finishedAtMs ?? job.startedAtMs ?? job.createdAtMs),
     outputs: (succeeded && end.outputs) || null,
+    madeBy: (succeeded && end.madeBy) || null,
     error: succeeded ? null : end.error,
     spentRuns: !succeeded && end.spent ? 1 : 0,
     finish: neverRan ? leavePosition(share ?? newQueue, creditsHeld) : null,

@@ -3,6 +3,7 @@ import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/en
 import type { Asset } from '../files/asset.ts'
 import type { TraceContext } from '../traces.ts'
 import type { Labels } from './labels.ts'
+import type { MadeBy } from './reproduction.ts'
 
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
@@ -81,6 +82,8 @@ export interface Job {
   readonly previewKey: string | null
   /** The provider whose server made it; null before it succeeded, and for what this server made itself. */
   readonly servedBy: string | null
+  /** What made its outputs; null before it succeeded, and if a program made them that did not say so yet. */
+  readonly madeBy: MadeBy | null
   /** What its client calls it by, as the start said. */
   readonly labels: Labels
   /** Number of the last change, growing from 1 within the job. */
@@ -131,6 +134,7 @@ export interface ClaimedJob {
   readonly job: Job
   /** Where its start is in a trace; null without traces. */
   readonly trace: TraceContext | null
+  /** With what the start added to it. */
   readonly input: JsonObject
   readonly checkpoint: JsonValue
   /** How to treat the previous run: `continue` when its submission to another server is still open. */
@@ -146,7 +150,12 @@ export interface ClaimedJob {
 }
 
 export type JobOutcome =
-  | { readonly status: 'succeeded'; readonly outputs: readonly Asset[]; readonly creditsActual: number }
+  | {
+      readonly status: 'succeeded'
+      readonly outputs: readonly Asset[]
+      readonly creditsActual: number
+      readonly madeBy?: MadeBy
+    }
   | { readonly status: 'canceled'; readonly error: JobError }
   /** `jitter`, 0 … 1, is given when another run may succeed: it spreads the wait for it. */
   | { readonly status: 'failed'; readonly error: JobError; readonly jitter?: number }

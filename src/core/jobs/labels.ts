@@ -4,6 +4,12 @@ import { hasHidden } from '../text/hidden-characters.ts'
 /** Values by name; empty for none. */
 export type Labels = Readonly<Record<string, string>>
 
+/** One of them. */
+export interface Label {
+  readonly name: string
+  readonly value: string
+}
+
 /** How many labels a start may have. */
 export const mostLabels = 16
 const longestValue = 256

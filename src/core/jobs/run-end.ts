@@ -14,6 +14,7 @@ import {
   usageUnknownError,
   workerLostError,
 } from './loss.ts'
+import type { MadeBy } from './reproduction.ts'
 
 // Progress 1 means succeeded, which only the end of the run may report.
 const runningProgressMax = 0.999
@@ -38,7 +39,12 @@ export interface RunState {
 
 /** What becomes of a job. `spent`: the run counts as one of those that may be lost or fail. */
 export type RunEnd =
-  | { readonly status: 'succeeded'; readonly creditsActual: number; readonly outputs?: readonly Asset[] }
+  | {
+      readonly status: 'succeeded'
+      readonly creditsActual: number
+      readonly outputs?: readonly Asset[]
+      readonly madeBy?: MadeBy | undefined
+    }
   | { readonly status: 'failed' | 'canceled' | 'expired'; readonly error: JobError; readonly spent: boolean }
   /** With outputs, also none, the work is done: other servers know nothing more. */
   | { readonly status: 'needs_review'; readonly error: JobError; readonly outputs?: readonly Asset[] }
@@ -67,8 +73,8 @@ export function decideFinish(job: RunState | null, token: number, outcome: JobOu
   switch (outcome.status) {
     case 'succeeded': {
       if (isPassed(job, nowMs)) return cancel(deadlineError)
-      const { creditsActual, outputs } = outcome
-      return { status: 'succeeded', creditsActual, outputs }
+      const { creditsActual, outputs, madeBy } = outcome
+      return { status: 'succeeded', creditsActual, outputs, madeBy }
     }
     case 'canceled':
       return cancel(outcome.error)

@@ -38,6 +38,7 @@ const queuedJob = {
   key_name: keyName,
   labels: { team: 'ads', campaign: '42' },
   receipt: null as Example | null,
+  reproduction: null as Example | null,
 }
 const runningJob = {
   ...queuedJob,
@@ -318,7 +319,17 @@ const answers: Readonly<Record<string, unknown>> = {
     openapi: modelDocument,
   },
   listJobs: listOf(succeededJob),
-  getJob: succeededJob,
+  getJob: {
+    ...succeededJob,
+    reproduction: {
+      input: { ...input, width: 1280, height: 720, style: 'auto', palette: 'auto', format: 'png' },
+      seed: null,
+      version: '0.1.0',
+      engine: 'builtin',
+      provider_model: null,
+      not_guaranteed: [],
+    },
+  },
   cancelJob: endedJob('canceled'),
   watchJob: `retry: 2000\n\n${events.join('')}`,
   getWallet: { available: 999, held: 0 },

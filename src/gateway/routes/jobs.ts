@@ -24,6 +24,7 @@ const listQuery = {
   model: text('Only jobs of this model.', 200),
   idempotency_key: text('Only the job started with this key.'),
   search: text('Only jobs whose input contains this text.', 200),
+  label: text('Only jobs with this label, its name and its value: `team:ads`.'),
   ...page,
 }
 const path = { job_id: 'Job id.' }

@@ -153,6 +153,41 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     }),
     type: ['object', 'null'],
   },
+  reproduction: {
+    ...record('Reproduction', 'What it takes to make its files again; only GET /v1/jobs/{job_id} has it.', {
+      input: {
+        type: ['object', 'null'],
+        additionalProperties: true,
+        description:
+          'The input of its run: as it was sent, with the defaults of the schema and a seed. Null once the input is removed.',
+      },
+      seed: {
+        type: ['integer', 'null'],
+        format: 'int64',
+        description: 'The seed, also if none was sent; null if there is none.',
+      },
+      version: {
+        ...nullableString,
+        description:
+          'The version of the model, or of the server’s own engine; null before it succeeded, and if nobody says.',
+      },
+      engine: { ...nullableString, description: 'The kind of the engine; null before it succeeded.' },
+      provider_model: {
+        ...nullableString,
+        description:
+          'What the provider calls the model; null before it succeeded, and for what this server made itself.',
+      },
+      not_guaranteed: {
+        type: 'array',
+        description: 'Why equal files are not certain; empty if they are.',
+        items: record('NotGuaranteed', 'A reason why a job that is made again may have other files.', {
+          code: { ...string, description: '`version_changed`, for example.' },
+          detail: string,
+        }),
+      },
+    }),
+    type: ['object', 'null'],
+  },
 })
 
 const sampleSchema = record('Sample', 'An output of a model, with the input that makes it.', {

@@ -1,12 +1,13 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
 import { randomUUID } from 'node:crypto'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { ClaimedJob, UsagePrice } from '../../core/jobs/job.ts'
 import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/jobs/sweep.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NotificationListener, Store } from '../../core/store.ts'
+import { toRunInput } from '../job-rows.ts'
 import { subscribe } from '../listening.ts'
 import { createReadTurns, type ReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs, type SearchReads } from '../search.ts'
@@ -305,10 +306,10 @@ async function openReaderOrClose(path: string, writer: GroupCommit): Promise<Con
 
 /** A claimed job as it came across threads. */
 export function toClaimedJob(row: ClaimedRow): ClaimedJob {
-  const { input, checkpoint, usagePrice } = row
+  const { input, additions, checkpoint, usagePrice, ...others } = row
   return {
-    ...row,
-    input: JSON.parse(input) as JsonObject,
+    ...others,
+    input: toRunInput({ input, additions }),
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
     usagePrice: usagePrice === null ? null : (JSON.parse(usagePrice) as UsagePrice),
   }

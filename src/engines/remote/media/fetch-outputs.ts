@@ -32,14 +32,20 @@ async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder
  * @throws Undelivered if no output of a paid run can be had, EngineError if no output of a free run can be had
  */
 export async function fetchResult(
-  { connection, backend }: Candidate,
+  { connection, backend, spec }: Candidate,
   { outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>,
   run: EngineRun,
   isLast: boolean,
 ): Promise<EngineResult | null> {
   try {
     const made = outputs.length > mostListed ? outputs : withoutInput(outputs, run.input)
-    return { files: await fetchOutputs(connection, made, run, isLast), usage, isPaid: !backend.free, made: made.length }
+    return {
+      files: await fetchOutputs(connection, made, run, isLast),
+      usage,
+      isPaid: !backend.free,
+      made: made.length,
+      ...(typeof spec['model'] === 'string' && { upstreamModel: spec['model'] }),
+    }
   } catch (error) {
     if (!(error instanceof EngineError)) throw error
     if (error.retryable && !isLast) return null

@@ -1,10 +1,10 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
-import type { AfterLoss, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { AfterLoss, JsonValue } from '@mediagen/engine/engine.ts'
 import { createClaimChoice, type Look, type QueuedCandidate } from '../../../core/jobs/claim-choice.ts'
 import type { ClaimedJob, Job, JobOutcome, UsagePrice } from '../../../core/jobs/job.ts'
 import { decideFinish, decideHeartbeat, decideReconciled } from '../../../core/jobs/run-end.ts'
 import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '../../../core/store.ts'
-import { jobColumns, type JobRow, type JobState, selectStates, toJob, toRunState } from '../../job-rows.ts'
+import { jobColumns, type JobRow, type JobState, selectStates, toJob, toRunInput, toRunState } from '../../job-rows.ts'
 import { lockAccounts } from '../accounts/ledger.ts'
 import type { Writing } from '../writing.ts'
 import { endRun, endRuns, type JobEnd, lockJobs, lockRuns } from './run-ends.ts'
@@ -77,6 +77,7 @@ type ClaimRow = JobRow & {
   usagePrice: string | null
   deadlineAtMs: number | null
   input: string
+  additions: string | null
   submittedAt: number | null
 }
 
@@ -97,7 +98,7 @@ async function claimChosen(
        lease_until = :nowMs::bigint + :leaseMs::bigint, started_at = coalesce(started_at, greatest(:nowMs::bigint, created_at)), sequence = sequence + 1
      WHERE number = ANY(:numbers) AND status = 'queued' AND available_at IS NULL
      RETURNING ${jobColumns}, number, fair, trace, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
-       (SELECT input FROM job_inputs WHERE number = jobs.number) AS input,
+       (SELECT input FROM job_inputs WHERE number = jobs.number) AS input, (SELECT additions FROM job_inputs WHERE number = jobs.number) AS additions,
        CASE after_loss WHEN 'continue' THEN (SELECT min(submitted_at) FROM upstream_runs WHERE job_number = jobs.number) END AS submittedAt
      ), reached AS (SELECT model, max(fair) AS key FROM claimed GROUP BY model), moved AS (
      UPDATE queues AS q SET virtual_time = r.key FROM reached AS r WHERE q.model = r.model AND q.virtual_time < r.key)
@@ -113,11 +114,11 @@ async function claimChosen(
 }
 
 function toClaimed(row: ClaimRow, nowMs: number): ClaimedJob {
-  const { input, checkpoint, usagePrice, afterLoss, token, submittedAt, deadlineAtMs } = row
+  const { input, additions, checkpoint, usagePrice, afterLoss, token, submittedAt, deadlineAtMs } = row
   return {
     job: toJob(row),
     trace: row.trace,
-    input: JSON.parse(input) as JsonObject,
+    input: toRunInput({ input, additions }),
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
     usagePrice: usagePrice === null ? null : (JSON.parse(usagePrice) as UsagePrice),
     afterLoss,

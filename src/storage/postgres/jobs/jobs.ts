@@ -6,6 +6,7 @@ import type { Page, PageRequest } from '../../../core/page.ts'
 import type { JobFilter, StartedJob } from '../../../core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../../backlog.ts'
 import {
+  type InputRow,
   inspectedColumns,
   type InspectedRow,
   isWhole,
@@ -14,11 +15,22 @@ import {
   orderOf,
   toJob,
   toOperatorJob,
+  toStoredInput,
   toUpstreamRun,
   upstreamColumns,
   type UpstreamRow,
 } from '../../job-rows.ts'
-import { type Candidate, mostListMs, pieceBounds, searchIn, type SearchReads, selectCandidates } from '../../search.ts'
+import {
+  type Candidate,
+  mostListMs,
+  pieceBounds,
+  searchIn,
+  type SearchReads,
+  selectCandidates,
+  selectLabelled,
+  selectLabelledPage,
+  toLabelValues,
+} from '../../search.ts'
 import type { Database, Transaction } from '../connection.ts'
 import { countOf, ofAccount, readPage } from '../pages.ts'
 
@@ -63,10 +75,10 @@ export function createJobReads(db: Database) {
       )
       return row === undefined ? null : { job: toPositioned(row), requestDigest: row.requestDigest }
     },
-    async getInput(jobId: string): Promise<JsonObject | null> {
-      const sql = 'SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
-      const row = await db.row<{ input: string }>(sql, { jobId })
-      return row === undefined ? null : (JSON.parse(row.input) as JsonObject)
+    async getInput(jobId: string) {
+      const sql = 'SELECT input, additions FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
+      const row = await db.row<InputRow>(sql, { jobId })
+      return row === undefined ? null : toStoredInput(row)
     },
     async listBriefInputs(jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
       const rows = await db.rows<{ jobId: string; input: string }>(
@@ -123,7 +135,10 @@ function createSearchReads(db: Database): SearchReads {
           SELECT *, sum(coalesce(length(input), 0)) OVER (ORDER BY position DESC) - coalesce(length(input), 0) AS earlier
           FROM (${selectCandidates(filter)}) AS candidate
         ) AS candidate WHERE earlier < ${pieceBounds.characters} ORDER BY position DESC`
-      return searchIn(await db.rows<Candidate>(sql, { ...filter, before }, mostListMs), filter.search)
+      return searchIn(
+        await db.rows<Candidate>(sql, { ...filter, ...toLabelValues(filter), before }, mostListMs),
+        filter.search,
+      )
     },
     async listByNumber(numbers) {
       const sql = `SELECT ${jobColumns}, number FROM jobs WHERE number = ANY(:numbers)`
@@ -134,7 +149,7 @@ function createSearchReads(db: Database): SearchReads {
 }
 
 async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
-  const { accountId, status, model, idempotencyKey, withDeleted } = filter
+  const { accountId, status, model, idempotencyKey, label = null, withDeleted } = filter
   const which = ofAccount(accountId)
   if (!withDeleted) which.push('deleted_at IS NULL')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -148,12 +163,18 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
   const inState = status === null ? [] : [`status = '${status}'`]
   if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
 
+  const isAllLabelled = label !== null && status === null && model === null && idempotencyKey === null
+  const labelled = (numbers: string): string => `(${numbers}) AS labelled JOIN jobs ON number = job_number`
+
   /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
   function count(): string {
+    const jobs = label === null ? 'jobs' : labelled(selectLabelled)
     if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
-      return countOf('jobs', [...which, ...inState])
-    const all = model === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
-    return `SELECT ${status === null ? all : `${all} - (${countOf('jobs', [...which, notSucceeded])})`}`
+      return countOf(jobs, [...which, ...inState])
+    const every =
+      label === null ? countAll(accountId, withDeleted) : `(${countOf(`(${selectLabelled}) AS labelled`, [])})`
+    const all = model === null ? every : `(${countOf(jobs, which)})`
+    return `SELECT ${status === null ? all : `${all} - (${countOf(jobs, [...which, notSucceeded])})`}`
   }
   let page: PageRequest = filter
   const from: string[] = []
@@ -161,8 +182,13 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
-  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPositions }
-  const values = { ...filter, skipped: filter.offset }
+  if (isAllLabelled) page = { limit: filter.limit, offset: 0 }
+  const source =
+    label === null
+      ? { from: 'jobs', order: orderOf(filter) }
+      : { from: labelled(isAllLabelled ? selectLabelledPage : selectLabelled), order: 'job_number' }
+  const listing = { columns: `${jobColumns}, number`, ...source, extend: withPositions }
+  const values = { ...filter, ...toLabelValues(filter), skipped: filter.offset }
   const where = [...which, ...inState, ...from]
   const { items, total } = await readPage<PositionedRow>(db, listing, where, values, page, count())
   return { items: items.map(toPositioned), total }

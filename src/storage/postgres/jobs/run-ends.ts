@@ -218,11 +218,11 @@ async function writeSettled(
   const of = <Value>(read: (writes: SettlementWrites) => Value): Value[] => settled.map(({ writes }) => read(writes))
   const rows = tx.rows<PositionedRow>(
     `UPDATE jobs SET status = e.new_status, progress = e.new_progress, credits_charged = e.charged, credits_released = e.released,
-       outputs = coalesce(e.new_outputs, outputs), error = e.new_error, finished_at = e.ended_at, lost_runs = lost_runs + e.spent, checkpoint = NULL,
+       outputs = coalesce(e.new_outputs, outputs), made_by = e.new_made_by, error = e.new_error, finished_at = e.ended_at, lost_runs = lost_runs + e.spent, checkpoint = NULL,
        preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
      FROM unnest(:numbers::bigint[], :statuses::text[], :progresses::float8[], :charged::bigint[], :released::bigint[], :outputs::text[],
-       :errors::text[], :endedAt::bigint[], :spent::bigint[])
-       AS e (of_job, new_status, new_progress, charged, released, new_outputs, new_error, ended_at, spent)
+       :errors::text[], :endedAt::bigint[], :spent::bigint[], :madeBy::text[])
+       AS e (of_job, new_status, new_progress, charged, released, new_outputs, new_error, ended_at, spent, new_made_by)
      WHERE number = e.of_job RETURNING ${jobColumns}, NULL AS queuePosition`,
     {
       numbers: settled.map(({ job }) => job.number),
@@ -234,6 +234,7 @@ async function writeSettled(
       errors: of(({ error }) => error && JSON.stringify(error)),
       endedAt: of(({ finishedAtMs }) => finishedAtMs),
       spent: of(({ spentRuns }) => spentRuns),
+      madeBy: of(({ madeBy }) => madeBy && JSON.stringify(madeBy)),
     },
   )
   const posted = settled.map(({ job: { accountId, number, jobId }, writes: { postings } }) => {

@@ -160,11 +160,12 @@ function write(
     },
   )
   tx.send(
-    'INSERT INTO job_inputs (number, brief, input) SELECT * FROM unnest(:numbers::bigint[], :briefs::text[], :inputs::text[])',
+    'INSERT INTO job_inputs (number, brief, input, additions) SELECT * FROM unnest(:numbers::bigint[], :briefs::text[], :inputs::text[], :additions::text[])',
     {
       numbers: of(({ number }) => number),
       briefs: of(({ command }) => toStartTexts(command).brief),
       inputs: of(({ command }) => toStartTexts(command).input),
+      additions: of(({ command }) => toStartTexts(command).additions),
     },
   )
   const postings = made.map(({ command: { accountId }, job, number, writes }) => ({

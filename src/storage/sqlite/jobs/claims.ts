@@ -20,6 +20,7 @@ export interface ClaimedRow {
   readonly job: Job
   readonly trace: string | null
   readonly input: string
+  readonly additions: string | null
   readonly checkpoint: string | null
   readonly usagePrice: string | null
   readonly afterLoss: AfterLoss
@@ -53,7 +54,7 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
 }
 
 type ClaimRow = JobRow &
-  Pick<ClaimedRow, 'trace' | 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & {
+  Pick<ClaimedRow, 'trace' | 'additions' | 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & {
     deadlineAtMs: number | null
     input: string | null
   }
@@ -96,7 +97,8 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}, trace, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
-       (SELECT input FROM job_inputs WHERE number = jobs.number) AS input`,
+       (SELECT input FROM job_inputs WHERE number = jobs.number) AS input,
+       (SELECT additions FROM job_inputs WHERE number = jobs.number) AS additions`,
   )
 
   function claimOne({ number }: QueuedCandidate, worker: string, leaseMs: number): ClaimedRow {
@@ -104,9 +106,10 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     if (row === undefined || row.input === null) throw new Error(`queued job number ${number} has no row or no input`)
     changed(row.jobId)
     const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-    const { trace, input, checkpoint, afterLoss, usagePrice, token } = row
+    const { trace, input, additions, checkpoint, afterLoss, usagePrice, token } = row
     const msSinceSubmission = afterLoss === 'continue' ? upstreamRuns.msSinceSubmission(number) : null
-    return { job: toJob(row), trace, input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
+    const times = { msSinceSubmission, msToDeadline }
+    return { job: toJob(row), trace, input, additions, checkpoint, afterLoss, usagePrice, token, ...times }
   }
 
   return (command) => {

@@ -2,10 +2,12 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backlog } from '../../../core/jobs/backlog.ts'
 import type { Job, OperatorJob } from '../../../core/jobs/job.ts'
+import type { StoredInput } from '../../../core/jobs/reproduction.ts'
 import type { Page, PageRequest } from '../../../core/page.ts'
 import type { JobFilter, StartedJob } from '../../../core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../../backlog.ts'
 import {
+  type InputRow,
   inspectedColumns,
   type InspectedRow,
   isWhole,
@@ -17,8 +19,18 @@ import {
   selectStates,
   toJob,
   toOperatorJob,
+  toStoredInput,
 } from '../../job-rows.ts'
-import { type Candidate, type SearchFilter, searchIn, type SearchPiece, selectCandidates } from '../../search.ts'
+import {
+  type Candidate,
+  type SearchFilter,
+  searchIn,
+  type SearchPiece,
+  selectCandidates,
+  selectLabelled,
+  selectLabelledPage,
+  toLabelValues,
+} from '../../search.ts'
 import type { Connection } from '../connection.ts'
 import { createPages, ofAccount } from '../pages.ts'
 import { createPositionFinder } from './positions.ts'
@@ -40,9 +52,9 @@ export function createJobReads(db: Connection, nowMs: () => number) {
       'SELECT job_id, sequence FROM jobs WHERE job_id IN (SELECT value FROM json_each(?))',
     )
     .raw()
-  const findInput = db
-    .prepare<[string], string>('SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = ?')
-    .pluck()
+  const findInput = db.prepare<[string], InputRow>(
+    'SELECT input, additions FROM job_inputs JOIN jobs USING (number) WHERE job_id = ?',
+  )
   const briefInputs = db
     .prepare<[string], [string, string]>(
       `SELECT job_id, coalesce(brief, input) FROM job_inputs JOIN jobs USING (number)
@@ -69,9 +81,9 @@ export function createJobReads(db: Connection, nowMs: () => number) {
       // The job was the next one, so a worker may have claimed it meanwhile.
       return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
     },
-    getInput(jobId: string): JsonObject | null {
-      const input = findInput.get(jobId)
-      return input === undefined ? null : (JSON.parse(input) as JsonObject)
+    getInput(jobId: string): StoredInput | null {
+      const row = findInput.get(jobId)
+      return row === undefined ? null : toStoredInput(row)
     },
     listBriefInputs: (jobIds: readonly string[]): ReadonlyMap<string, JsonObject> =>
       new Map(
@@ -103,7 +115,7 @@ function createSearchReads(db: Connection, toPositioned: (row: QueueRow) => Job)
   return {
     searchPiece(filter: SearchFilter, before: number): SearchPiece {
       const candidates = db.prepare<[object], Candidate>(selectCandidates(filter))
-      return searchIn(candidates.iterate({ ...filter, before }), filter.search)
+      return searchIn(candidates.iterate({ ...filter, ...toLabelValues(filter), before }), filter.search)
     },
     listJobsByNumber: (numbers: readonly number[]): readonly Job[] =>
       db.transaction(() => listByNumber.all(JSON.stringify(numbers)).map(toPositioned))(),
@@ -115,6 +127,11 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
     number: createPages<QueueRow>(db, queueColumns, 'jobs', 'number'),
     ordinal: createPages<QueueRow>(db, queueColumns, 'jobs', 'ordinal'),
   }
+  const pagesOf = (numbers: string) =>
+    createPages<QueueRow>(db, queueColumns, `(${numbers}) CROSS JOIN jobs ON number = job_number`, 'job_number')
+  const labelledPages = pagesOf(selectLabelled)
+  const allLabelledPages = pagesOf(selectLabelledPage)
+  const countLabelled = db.prepare<[object], number>(`SELECT count(*) FROM (${selectLabelled})`).pluck()
   // Of all accounts: the planner would read every job instead of those that have not succeeded.
   const notSucceededPages = createPages<QueueRow>(db, queueColumns, 'jobs INDEXED BY jobs_by_status', 'number')
   const findFirst = createFirstFinder(db)
@@ -138,11 +155,13 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
   )
 
   const list = (filter: JobFilter): Page<Job> => {
-    const { accountId, status, model, idempotencyKey, withDeleted } = filter
+    const { accountId, status, model, idempotencyKey, label = null, withDeleted } = filter
     if (model !== null && findModel.get({ accountId, model }) === undefined) return { items: [], total: 0 }
     const isNotSucceeded = status !== null && status !== 'succeeded'
-    const pages = accountId === null && isNotSucceeded ? notSucceededPages : pagesBy[orderOf(filter)]
-    const values = { ...filter, first: 0 }
+    const unlabelledPages = accountId === null && isNotSucceeded ? notSucceededPages : pagesBy[orderOf(filter)]
+    const isAllLabelled = label !== null && status === null && model === null && idempotencyKey === null
+    const pages = label === null ? unlabelledPages : isAllLabelled ? allLabelledPages : labelledPages
+    const values = { ...filter, ...toLabelValues(filter), skipped: filter.offset, first: 0 }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -156,7 +175,8 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
     /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
     function count(): number {
       if (idempotencyKey !== null || isNotSucceeded) return pages.count([...which, ...inState], values)
-      const all = model === null ? countAll(accountId, withDeleted) : pages.count(which, values)
+      const every = () => (label === null ? countAll(accountId, withDeleted) : (countLabelled.get(values) ?? 0))
+      const all = model === null ? every() : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
     let page: PageRequest = filter
@@ -166,6 +186,7 @@ function createJobLister(db: Connection, toPositioned: (row: QueueRow) => Job): 
       from.push('ordinal <= :first')
       page = { limit: filter.limit, offset: 0 }
     }
+    if (isAllLabelled) page = { limit: filter.limit, offset: 0 }
     const { items, total } = pages.read([...which, ...inState, ...from], values, page, count)
     return { items: items.map(toPositioned), total }
   }

@@ -16,7 +16,7 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
   const shares = createQueueShares(db)
   const pendingWork = createPendingWork(writing)
   const write = db.prepare<(string | number | null)[], JobRow>(
-    `UPDATE jobs SET status = ?, progress = ?, credits_charged = ?, credits_released = ?, outputs = coalesce(?, outputs), error = ?,
+    `UPDATE jobs SET status = ?, progress = ?, credits_charged = ?, credits_released = ?, outputs = coalesce(?, outputs), made_by = ?, error = ?,
        finished_at = ?, lost_runs = lost_runs + ?, checkpoint = NULL, preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL,
        sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
@@ -26,7 +26,8 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
     const account = findAccount(job.accountId)
     const share = job.status === 'queued' ? shares.read(job.model, job.accountId) : null
     const writes = decideSettlement({ job, account, share }, end, nowMs())
-    const { status, progress, charged, released, outputs, error, finishedAtMs, spentRuns, postings, finish } = writes
+    const { status, progress, charged, released, outputs, madeBy, error, finishedAtMs, spentRuns, postings, finish } =
+      writes
     if (job.status === 'needs_review') pendingWork.drop(job.number)
     if (status !== 'succeeded') pendingWork.oweCancel(job.number)
     const [outputsText, errorText] = [outputs && JSON.stringify(outputs), error && JSON.stringify(error)]
@@ -36,6 +37,7 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
       charged,
       released,
       outputsText,
+      madeBy && JSON.stringify(madeBy),
       errorText,
       finishedAtMs,
       spentRuns,

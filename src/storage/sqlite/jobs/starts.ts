@@ -15,7 +15,10 @@ import type { Writing } from '../threads/writing.ts'
 import { createQueueShares } from './queue-shares.ts'
 
 /** A start in the form that crosses threads. */
-export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usagePrice' | 'input' | 'labels'> {
+export interface StartRequest extends Omit<
+  StartCommand,
+  'requestDigest' | 'usagePrice' | 'input' | 'additions' | 'labels'
+> {
   /** Hexadecimal: a Buffer may be a view of a large pool, all of which would be cloned. */
   readonly requestDigest: string
   /** JSON. */
@@ -24,6 +27,8 @@ export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usag
   readonly input: string
   /** JSON of the input without its large values; null if it has none. */
   readonly brief: string | null
+  /** JSON; null for none. */
+  readonly additions: string | null
   /** JSON; null for none. */
   readonly labels: string | null
 }
@@ -87,7 +92,7 @@ export function createStartCommands(writing: Writing) {
   )
   const lastNumber = db.prepare<[], number | null>('SELECT max(number) FROM jobs').pluck()
   const insertJobs = createRowInsert(db, 'jobs', insertedColumns)
-  const insertInputs = createRowInsert(db, 'job_inputs', 'number, brief, input')
+  const insertInputs = createRowInsert(db, 'job_inputs', 'number, brief, input, additions')
 
   function findEarlier(accountId: string, key: string, digest: Buffer) {
     const found = findDigest.get(accountId, key)
@@ -108,8 +113,8 @@ export function createStartCommands(writing: Writing) {
     rows: Unwritten,
   ): StartAnswer {
     const { timeZone, accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
-    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief, labels, trace, webhookUrl } =
-      request
+    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, labels, trace, webhookUrl } = request
+    const { input, brief, additions } = request
     const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
@@ -127,7 +132,7 @@ export function createStartCommands(writing: Writing) {
     rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
     rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice, day, labels)
     rows.jobs.push(trace, webhookUrl)
-    rows.inputs.push(number, brief, input)
+    rows.inputs.push(number, brief, input, additions)
     const entries = ledger.toRows(account, postings, { number, jobId }, null)
     rows.entries.push(...entries.rows)
     // What the next start sees.
