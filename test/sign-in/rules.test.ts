@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { createProvider } from '../../src/sign-in/provider.ts'
@@ -18,14 +19,16 @@ let server: TestApp
 let team: string
 let ops: string
 
-async function startServer(rules: string, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+async function startServer(
+  rules: string,
+  settings: Readonly<Record<string, string>> = {},
+  overrides: Parameters<typeof startTestApp>[1] = {},
+): Promise<TestApp> {
   const { dataDir } = base.config
-  const app = await startTestApp({
-    ...provider.settings,
-    MEDIAGEN_OIDC_ACCESS: rules,
-    MEDIAGEN_DATA_DIR: dataDir,
-    ...settings,
-  })
+  const app = await startTestApp(
+    { ...provider.settings, MEDIAGEN_OIDC_ACCESS: rules, MEDIAGEN_DATA_DIR: dataDir, ...settings },
+    overrides,
+  )
   redirectUris.push(`${app.app.httpUrl}/sign-in/callback`)
   return app
 }
@@ -45,8 +48,9 @@ beforeEach(() => {
 async function signIn(url: string) {
   const browser = createBrowser()
   const { response } = await browser.follow(`${url}/sign-in`)
+  const text = await response.text()
   const token = browser.jar.get(new URL(url).host)?.get('mediagen-session') ?? null
-  return { browser, status: response.status, token }
+  return { browser, status: response.status, text, token }
 }
 
 async function read(browser: TestBrowser, url: string, init?: RequestInit) {
@@ -171,6 +175,22 @@ test('P465: a provider that failed is not asked again for each visitor, but afte
   await expect(begin()).rejects.toThrow('does not work now')
   clock.ms = 10_000
   expect((await begin()).url).toMatch(`${issuer}/`)
+})
+
+test('P342: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
+  const { browser, token } = await signIn(server.app.httpUrl)
+  const away = await startProvider(() => redirectUris)
+  await away.stop()
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  await using app = await startServer(`domain:example.com=${team}:models:read`, away.settings, { log })
+  const { status, text } = await signIn(app.app.httpUrl)
+  expect(status).toBe(503)
+  expect(text).toContain('does not answer')
+  expect((await app.send('/v1/account')).status).toBe(200)
+  expect((await read(browser, `${server.app.httpUrl}/v1/account`)).status).toBe(200)
+  expect(lines.join('')).toContain('a sign-in failed')
+  expect(lines.join('')).not.toContain(token)
 })
 
 test('P340: a client that tries many callbacks is slowed down before the provider hears of it', async () => {

@@ -387,22 +387,6 @@ describe('P340: an answer of the provider that is not right makes no session', (
   })
 })
 
-test('P342: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
-  const { browser, token } = await signIn(server.app.httpUrl)
-  const away = await startProvider(() => redirectUris)
-  await away.stop()
-  const lines: string[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
-  await using app = await startServer(`domain:example.com=${team}:models:read`, away.settings, { log })
-  const { status, text } = await signIn(app.app.httpUrl)
-  expect(status).toBe(503)
-  expect(text).toContain('does not answer')
-  expect((await app.send('/v1/account')).status).toBe(200)
-  expect((await read(browser, `${server.app.httpUrl}/v1/account`)).status).toBe(200)
-  expect(lines.join('')).toContain('a sign-in failed')
-  expect(lines.join('')).not.toContain(token)
-})
-
 test('P337: behind TLS the cookies are secure ones, which no other host of the domain can set', async () => {
   const settings = { MEDIAGEN_PUBLIC_URL: 'https://media.example' }
   await using app = await startServer(`domain:example.com=${team}:models:read`, settings)
