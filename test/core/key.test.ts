@@ -24,7 +24,7 @@ const key: ApiKey = {
   lastUsedAtMs: null,
   limits: noLimits,
   makerId: null,
-    makerPerson: null,
+  makerPerson: null,
   makerLimits: noLimits,
   accountLimits: noLimits,
   accountStatus: 'active',

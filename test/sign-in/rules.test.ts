@@ -1,16 +1,18 @@
 // What a session and the keys that a person made may still do after it was revoked, after other rules, and while the provider is away.
-import { setTimeout } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { createProvider } from '../../src/sign-in/provider.ts'
-import { startTestApp, type TestApp } from '../test-app.ts'
-import { createBrowser, startProvider, type TestBrowser, type TestProvider } from './provider.ts'
+import type { TestApp } from '../test-app.ts'
+import { awaitStatus, read, signIn, type SignInSite, startSite } from './people.ts'
+import { createBrowser, startProvider, type TestProvider } from './provider.ts'
 
 const ann = { subject: 'ann-1', claims: { email: 'ann@example.com', email_verified: true } }
 const stack = new AsyncDisposableStack()
-const redirectUris: string[] = []
+let site: SignInSite
+let startServer: SignInSite['startServer']
 let provider: TestProvider
 /** Nobody can sign in here; its accounts are those of the others. */
 let base: TestApp
@@ -18,21 +20,9 @@ let server: TestApp
 let team: string
 let ops: string
 
-async function startServer(rules: string, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
-  const { dataDir } = base.config
-  const app = await startTestApp({
-    ...provider.settings,
-    MEDIAGEN_OIDC_ACCESS: rules,
-    MEDIAGEN_DATA_DIR: dataDir,
-    ...settings,
-  })
-  redirectUris.push(`${app.app.httpUrl}/sign-in/callback`)
-  return app
-}
-
 beforeAll(async () => {
-  provider = stack.use(await startProvider(() => redirectUris))
-  base = stack.use(await startTestApp())
+  site = stack.use(await startSite())
+  ;({ provider, base, startServer } = site)
   team = base.account.accountId
   ops = (await base.createAccount(0)).accountId
   server = stack.use(await startServer(`domain:example.com=${team}:generate,models:read,jobs:read,wallet:read`))
@@ -41,27 +31,6 @@ afterAll(() => stack.disposeAsync())
 beforeEach(() => {
   Object.assign(provider, { person: ann, changeToken: null, changeAnswer: null })
 })
-
-async function signIn(url: string) {
-  const browser = createBrowser()
-  const { response } = await browser.follow(`${url}/sign-in`)
-  const token = browser.jar.get(new URL(url).host)?.get('mediagen-session') ?? null
-  return { browser, status: response.status, token }
-}
-
-async function read(browser: TestBrowser, url: string, init?: RequestInit) {
-  const response = await browser.fetch(url, init)
-  const text = await response.text()
-  return {
-    status: response.status,
-    body: /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
-  }
-}
-
-/** Waits until a request is answered with the status. */
-async function awaitStatus(status: number, request: () => Promise<{ status: number }>): Promise<void> {
-  while ((await request()).status !== status) await setTimeout(20)
-}
 
 test('P461: a session that is revoked gets nothing more over a stream that is open', async () => {
   const { httpUrl } = server.app
@@ -171,6 +140,22 @@ test('P465: a provider that failed is not asked again for each visitor, but afte
   await expect(begin()).rejects.toThrow('does not work now')
   clock.ms = 10_000
   expect((await begin()).url).toMatch(`${issuer}/`)
+})
+
+test('P342: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
+  const { browser, token } = await signIn(server.app.httpUrl)
+  const away = await startProvider(() => site.redirectUris)
+  await away.stop()
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  await using app = await startServer(`domain:example.com=${team}:models:read`, away.settings, { log })
+  const { status, text } = await signIn(app.app.httpUrl)
+  expect(status).toBe(503)
+  expect(text).toContain('does not answer')
+  expect((await app.send('/v1/account')).status).toBe(200)
+  expect((await read(browser, `${server.app.httpUrl}/v1/account`)).status).toBe(200)
+  expect(lines.join('')).toContain('a sign-in failed')
+  expect(lines.join('')).not.toContain(token)
 })
 
 test('P340: a client that tries many callbacks is slowed down before the provider hears of it', async () => {

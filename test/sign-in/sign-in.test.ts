@@ -4,12 +4,14 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
-import { startTestApp, type TestApp } from '../test-app.ts'
-import { createBrowser, startProvider, type TestBrowser, type TestProvider } from './provider.ts'
+import type { TestApp } from '../test-app.ts'
+import { awaitStatus, read, signIn, type SignInSite, startSite } from './people.ts'
+import { createBrowser, type TestProvider } from './provider.ts'
 
 const ann = { subject: 'ann-1', claims: { email: 'Ann@example.com', email_verified: true } }
 const stack = new AsyncDisposableStack()
-const redirectUris: string[] = []
+let site: SignInSite
+let startServer: SignInSite['startServer']
 let provider: TestProvider
 /** Nobody can sign in here; its accounts are those of the others. */
 let base: TestApp
@@ -18,23 +20,9 @@ let gatewayUrl: string
 let team: string
 let ops: string
 
-/** One more server on the data of the others. */
-async function startServer(
-  rules: string,
-  settings: Readonly<Record<string, string>> = {},
-  overrides: Parameters<typeof startTestApp>[1] = {},
-): Promise<TestApp> {
-  const app = await startTestApp(
-    { ...provider.settings, MEDIAGEN_OIDC_ACCESS: rules, MEDIAGEN_DATA_DIR: base.config.dataDir, ...settings },
-    overrides,
-  )
-  redirectUris.push(`${app.app.httpUrl}/sign-in/callback`)
-  return app
-}
-
 beforeAll(async () => {
-  provider = stack.use(await startProvider(() => redirectUris))
-  base = stack.use(await startTestApp())
+  site = stack.use(await startSite())
+  ;({ provider, base, startServer } = site)
   team = base.account.accountId
   ops = (await base.createAccount(0)).accountId
   const rules = `group:ops=${ops}:admin; domain:example.com=${team}:generate,models:read,jobs:read,wallet:read`
@@ -44,34 +32,12 @@ beforeAll(async () => {
   const settings = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_CORE_URL: server.app.grpcUrl ?? '' }
   const gateway = stack.use(await startApp(readConfig(settings), { log: pino({ level: 'silent' }) }))
   gatewayUrl = gateway.httpUrl
-  redirectUris.push(`${gatewayUrl}/sign-in/callback`)
+  site.redirectUris.push(`${gatewayUrl}/sign-in/callback`)
 })
 afterAll(() => stack.disposeAsync())
 beforeEach(() => {
   Object.assign(provider, { person: ann, changeToken: null, changeAnswer: null })
 })
-
-/** Signs in; the page where it ends. */
-async function signIn(url: string, browser: TestBrowser = createBrowser(), to = '') {
-  const { url: end, response } = await browser.follow(`${url}/sign-in${to && `?to=${encodeURIComponent(to)}`}`)
-  const text = await response.text()
-  const token = browser.jar.get(new URL(url).host)?.get('mediagen-session') ?? null
-  return { browser, end, status: response.status, text, token }
-}
-
-async function read(browser: TestBrowser, url: string, init?: RequestInit) {
-  const response = await browser.fetch(url, init)
-  const text = await response.text()
-  return {
-    status: response.status,
-    body: /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
-  }
-}
-
-/** Waits until a request is answered with the status. */
-async function awaitStatus(status: number, request: () => Promise<{ status: number }>): Promise<void> {
-  while ((await request()).status !== status) await setTimeout(20)
-}
 
 const doors = [
   ['a server', () => server.app.httpUrl],
@@ -385,22 +351,6 @@ describe('P340: an answer of the provider that is not right makes no session', (
     provider.changeAnswer = null
     expect((await signIn(app.app.httpUrl)).status).toBe(200)
   })
-})
-
-test('P342: a provider that is away keeps nobody from starting a server, and sessions and keys work on', async () => {
-  const { browser, token } = await signIn(server.app.httpUrl)
-  const away = await startProvider(() => redirectUris)
-  await away.stop()
-  const lines: string[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
-  await using app = await startServer(`domain:example.com=${team}:models:read`, away.settings, { log })
-  const { status, text } = await signIn(app.app.httpUrl)
-  expect(status).toBe(503)
-  expect(text).toContain('does not answer')
-  expect((await app.send('/v1/account')).status).toBe(200)
-  expect((await read(browser, `${server.app.httpUrl}/v1/account`)).status).toBe(200)
-  expect(lines.join('')).toContain('a sign-in failed')
-  expect(lines.join('')).not.toContain(token)
 })
 
 test('P337: behind TLS the cookies are secure ones, which no other host of the domain can set', async () => {

@@ -142,7 +142,12 @@ function ownKey({ api, signal }: ViewDeps): HTMLElement {
       body,
       () => api.get<OwnKeyRecord>('/v1/key', { signal }),
       ({ name, prefix, permissions, left }) => [
-        element('p', {}, name === null ? '' : `${name} `, element('code', {}, `${prefix}…`)),
+        element(
+          'p',
+          {},
+          name === null ? '' : `${name} `,
+          prefix === signedInPrefix ? '' : element('code', {}, `${prefix}…`),
+        ),
         element('p', { class: 'fine' }, `It may ${describeRights(permissions)}.`),
         ...left.map((state) =>
           element(
