@@ -1,7 +1,7 @@
 // The catalog view: products with their modes, filtered by search or category.
 import { isAbort } from './api.ts'
 import { toFirstLine } from './description.ts'
-import { element, icon } from './element.ts'
+import { button, element, icon } from './element.ts'
 import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
@@ -47,7 +47,7 @@ export function catalogView({ api, catalog, signal }: ViewDeps): HTMLElement {
       if (current.aborted) return
       showCards = () => grid.replaceChildren(...products.data.map((product) => card(product, models, covers)))
       showCards()
-      if (products.data.length === 0) grid.replaceChildren(nothing())
+      if (products.data.length === 0) grid.replaceChildren(nothing(filter.search, clearSearch))
       count.textContent = `${products.total} ${products.total === 1 ? 'model' : 'models'}`
       grid.removeAttribute('aria-busy')
     } catch (error) {
@@ -101,12 +101,10 @@ export function catalogView({ api, catalog, signal }: ViewDeps): HTMLElement {
     clearTimeout(pause)
     pause = setTimeout(() => void load(), typingPauseMs)
   }
-  function nothing(): HTMLElement {
-    return element(
-      'p',
-      { class: 'empty' },
-      filter.search ? `No model matches “${filter.search}”.` : 'No models are ready to use.',
-    )
+  function clearSearch(): void {
+    search.value = ''
+    searched()
+    search.focus()
   }
   function focusSearch(event: KeyboardEvent): void {
     if (event.key !== '/' || event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement)
@@ -199,4 +197,22 @@ function cover(product: ProductRecord, sample: HTMLElement | null, seen: Cover |
 export function toModeName(mode: string): string {
   const words = mode.replaceAll('-', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Says that there is nothing, and what to do. */
+function nothing(search: string, clearSearch: () => void): HTMLElement {
+  if (search !== '')
+    return element(
+      'p',
+      { class: 'empty' },
+      `No model matches “${search}”. `,
+      button('Clear the search', clearSearch, { look: 'quiet small' }),
+    )
+  return element(
+    'p',
+    { class: 'empty' },
+    'No models are ready to use. On the machine of the server, ',
+    element('code', {}, 'mediagen admin providers check'),
+    ' says what they wait for.',
+  )
 }

@@ -4,10 +4,12 @@ import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { createJobView } from './job-view.ts'
 import { isTerminal } from './job-words.ts'
+import { neighbourLinks } from './neighbours.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput } from './session.ts'
+import { starButton } from './stars.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 export function jobPage(deps: ViewDeps, jobId: string): HTMLElement {
@@ -46,7 +48,7 @@ export function jobPage(deps: ViewDeps, jobId: string): HTMLElement {
     'section',
     { class: 'job-page' },
     element('a', { class: 'back', href: toHash({ view: 'library' }) }, icon('back'), 'Library'),
-    title,
+    element('div', { class: 'title-row' }, title, starButton(jobId, signal), neighbourLinks(jobId, signal)),
     content,
   )
 }

@@ -12,9 +12,11 @@ export interface LibraryFilter {
   readonly words: string
   /** A day such as 2026-11-22: only jobs of that day and later ones. */
   readonly since: string
+  /** `yes` for favourites only. */
+  readonly starred: string
 }
 
-export const noFilter: LibraryFilter = { status: '', model: '', words: '', since: '' }
+export const noFilter: LibraryFilter = { status: '', model: '', words: '', since: '', starred: '' }
 
 const states = [
   ['', 'All'],
@@ -68,6 +70,12 @@ export function libraryFilterBar(
     }),
     element('label', { class: 'chip', for: `status-${index}` }, words),
   ])
+  const starred = element('input', {
+    type: 'checkbox',
+    id: 'starred',
+    checked: filter.starred !== '',
+    onchange: () => change({ starred: starred.checked ? 'yes' : '' }),
+  })
   const words = element('input', {
     type: 'search',
     class: 'input',
@@ -91,7 +99,12 @@ export function libraryFilterBar(
   return element(
     'div',
     { class: 'library-filters' },
-    element('div', { class: 'chips', role: 'group', 'aria-label': 'State' }, ...chips),
+    element(
+      'div',
+      { class: 'library-chips' },
+      element('div', { class: 'chips', role: 'group', 'aria-label': 'State' }, ...chips),
+      element('div', { class: 'chips' }, starred, element('label', { class: 'chip', for: 'starred' }, 'Favourites')),
+    ),
     element(
       'div',
       { class: 'library-fields' },

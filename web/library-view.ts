@@ -7,9 +7,11 @@ import { createJobTile, type JobTile } from './job-tile.ts'
 import { isTerminal } from './job-words.ts'
 import { hasWords, isTooOld, type LibraryFilter, libraryFilterBar, noFilter } from './library-filter.ts'
 import { createLibrarySelection } from './library-selection.ts'
+import { keepOrder } from './neighbours.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
+import { readStars, starButton } from './stars.ts'
 import { describeDifferences } from './tile-differences.ts'
 import type { ViewDeps } from './view-deps.ts'
 
@@ -56,7 +58,7 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   const grid = element('div', { class: 'tiles', 'aria-busy': 'true' })
   const count = element('p', { class: 'fine', role: 'status' })
   const more = button('Show more', () => void load(pageSize), { look: 'quiet' })
-  const tiles = new Map<string, { job: JobRecord; readonly tile: JobTile }>()
+  const tiles = new Map<string, { job: JobRecord; readonly tile: JobTile; readonly cell: HTMLElement }>()
   const find = (tile: Element) => [...tiles.values()].find(({ tile: { element: one } }) => one === tile)?.job
   const selection = createLibrarySelection({ api, signal, grid, find, drop })
   let { filter } = place
@@ -65,8 +67,8 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   let total = 0
 
   const nameOf = (model: string): string => models.get(model)?.name ?? model
-  const isLocal = (): boolean => filter.words !== '' || filter.since !== ''
-  const matches = (job: JobRecord): boolean => !isTooOld(job, filter) && hasWords(job, filter, nameOf(job.model))
+  const isLocal = (): boolean => filter.words !== '' || filter.since !== '' || filter.starred !== ''
+  const matches = (job: JobRecord): boolean => isWanted(job, filter, nameOf(job.model))
 
   const list = (limit: number, from: number): Promise<ListRecord<JobRecord>> =>
     readPage(api, filter, { limit, from }, signal)
@@ -108,14 +110,14 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
     const known = tiles.get(job.job_id)
     if (known) {
       known.job = job
-      known.tile.show(job)
-      return
+      return known.tile.show(job)
     }
     const tile = createJobTile(job, nameOf)
-    tiles.set(job.job_id, { job, tile })
+    const star = starButton(job.job_id, signal, () => filter.starred !== '' && drop([job.job_id]))
+    const cell = element('div', { class: 'tile-cell' }, tile.element, star)
+    tiles.set(job.job_id, { job, tile, cell })
     selection.adopt(tile.element)
-    if (atTop) grid.prepend(tile.element)
-    else grid.append(tile.element)
+    grid[atTop ? 'prepend' : 'append'](cell)
   }
   /** Looks at the newest page, and at those that still run elsewhere. */
   async function refresh(): Promise<void> {
@@ -143,7 +145,7 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   /** Takes jobs off the page. */
   function drop(jobIds: readonly string[]): void {
     for (const jobId of jobIds) {
-      tiles.get(jobId)?.tile.element.remove()
+      tiles.get(jobId)?.cell.remove()
       if (!tiles.delete(jobId)) continue
       offset -= 1
       total -= 1
@@ -182,9 +184,17 @@ function listJobs({ api, signal }: ViewDeps, models: ReadonlyMap<string, ModelRe
   )
 }
 
+/** Whether a job passes what the server does not filter by. */
+function isWanted(job: JobRecord, filter: LibraryFilter, modelName: string): boolean {
+  const isStarred = filter.starred === '' || readStars().has(job.job_id)
+  return isStarred && !isTooOld(job, filter) && hasWords(job, filter, modelName)
+}
+
 /** Says what tells tiles with the same words apart, and which were started as one set. */
 function arrange(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
   markSets(grid, tiles)
+  const ids = new Map<Element, string>(tiles.map(({ job, tile }) => [tile.element, job.job_id]))
+  keepOrder([...grid.querySelectorAll('.tile')].flatMap((tile) => ids.get(tile) ?? []))
   const differences = describeDifferences(tiles.map(({ job }) => job))
   for (const { job, tile } of tiles) tile.distinguish(differences.get(job.job_id) ?? '')
 }
@@ -200,7 +210,7 @@ function markSets(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; 
       members.some(({ tile: { element: own } }) => own === tile),
     )
     const link = element('a', { href: toHash({ view: 'variations', id }) }, 'Compare')
-    first?.before(element('p', { class: 'set-line' }, `${members.length} variations `, link))
+    first?.parentElement?.before(element('p', { class: 'set-line' }, `${members.length} variations `, link))
   }
 }
 
@@ -256,6 +266,12 @@ function findNewest(jobs: readonly JobRecord[]): string {
 }
 
 function nothing(filter: LibraryFilter): HTMLElement {
+  if (filter.starred !== '' && readStars().size === 0)
+    return element(
+      'p',
+      { class: 'empty' },
+      'You have no favourites in this browser. The star on a generation makes it one.',
+    )
   const filtered = Object.values(filter).some((value) => value !== '')
   return element(
     'p',

@@ -60,6 +60,8 @@ const ofUsers = new Set([
   'conformance',
   'usage',
   'upload',
+  'webhooks create',
+  'webhooks listen',
   'webhooks rotate-secret',
   'mcp',
   'completion',

@@ -101,7 +101,7 @@ test('P346: a refusal from afar is one sentence that says what to do', async () 
   )
   expect(await words([...list, '--url', 'nowhere'])).toContain('--url must be the address of a server')
   expect(await words([...list, '--url', 'http://127.0.0.1:1'])).toBe(
-    'mediagen: http://127.0.0.1:1 cannot be reached: connection refused. Is the server running?\n',
+    'mediagen: http://127.0.0.1:1 cannot be reached: connection refused. Is the server running? --local works on this machine instead.\n',
   )
   expect(await words(['admin', 'keys', 'revoke', 'key_none'])).toContain('mediagen: There is no key "key_none".')
   expect(await words(['admin', 'credits', 'grant', '--account', 'x'.repeat(9), '--credits', '1'])).toContain(

@@ -74,7 +74,7 @@ inBrowser('selected generations are deleted together; one that still runs stays'
   await using page = await open(account, 'library')
   await page.until(`${titles}.endsWith('three,two,one')`)
   await press(page, '.selection .button:last-of-type')
-  for (const tile of [1, 2, 4]) await press(page, `.tile:nth-child(${tile})`)
+  for (const tile of [1, 2, 4]) await press(page, `.tile-cell:nth-child(${tile}) .tile`)
   await page.evaluate(`${buttonOf('.selection', 'Delete 2')}.click()`)
   expect(await answer(page, true)).toMatch(/^Delete 2 generations\? Their files/)
   await page.until(`${titles}.endsWith(',two')`)

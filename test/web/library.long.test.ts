@@ -62,10 +62,10 @@ inBrowser('Back leads to the same place, and what others start appears by itself
   await page.until(`document.querySelectorAll('.tile').length === 24`)
   await press(page, '.more-row button')
   await page.until(`document.querySelectorAll('.tile').length === 30`)
-  const lastTop = `document.querySelector('.tile:last-child').getBoundingClientRect().top`
-  await page.evaluate(`document.querySelector('.tile:last-child').scrollIntoView({ block: 'center' })`)
+  const lastTop = `document.querySelector('.tile-cell:last-child .tile').getBoundingClientRect().top`
+  await page.evaluate(`document.querySelector('.tile-cell:last-child .tile').scrollIntoView({ block: 'center' })`)
   const top = await page.evaluate<number>(lastTop)
-  await press(page, '.tile:last-child')
+  await press(page, '.tile-cell:last-child .tile')
   await page.until(`${textOf('.job-page h1')} === 'fox 0'`)
   await page.evaluate('history.back()')
   await page.until(`document.querySelectorAll('.tile').length === 30 && Math.abs(${lastTop} - ${top}) < 3`)
@@ -94,9 +94,9 @@ inBrowser('files of several jobs are downloaded as one archive', async () => {
   await using page = await openLibrary(app)
   await press(page, '.selection .button:last-of-type')
   // Choosing does not leave the page.
-  await press(page, '.tile:nth-child(2)')
-  await press(page, '.tile:nth-child(3)')
-  await press(page, '.tile:nth-child(1)')
+  await press(page, '.tile-cell:nth-child(2) .tile')
+  await press(page, '.tile-cell:nth-child(3) .tile')
+  await press(page, '.tile-cell:nth-child(1) .tile')
   expect(await page.evaluate('location.hash')).toBe('#/library')
   const download = `[...document.querySelectorAll('.selection .button')].find((one) => one.textContent.startsWith('Download'))`
   expect(await page.evaluate(`${download}.textContent`)).toBe('Download 2 files')

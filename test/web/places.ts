@@ -102,7 +102,7 @@ export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>>
     library: at('#/library', `document.querySelectorAll('.tile').length > 3`),
     'library-selecting': async (page) => {
       await press(page, '.selection .button:last-of-type')
-      await press(page, '.tile:nth-child(2)')
+      await press(page, '.tile-cell:nth-child(2) .tile')
     },
     uploads: at('#/uploads', `document.querySelector('.upload')`),
     account: at('#/account', `document.querySelector('.limits') && document.querySelector('.chart')`),

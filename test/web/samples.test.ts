@@ -38,7 +38,7 @@ inBrowser('a card shows a sample, whose words are its alternative text and whose
   expect(await page.evaluate(names)).toEqual(['Image Edit'])
   await page.until(`${card('Image Edit')}.querySelector('.cover img')?.alt.includes('Summer sale')`)
   await fill(page, '[type=search]', 'lip sync')
-  expect(await page.until(textOf('.empty'))).toBe('No model matches “lip sync”.')
+  expect(await page.until(textOf('.empty'))).toBe('No model matches “lip sync”. Clear the search')
   expect(page.errors).toEqual([])
 })
 

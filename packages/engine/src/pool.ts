@@ -348,7 +348,8 @@ export class ProcessPool<Request extends object, Result> {
       return
     }
     const isUnneeded = why === unneeded
-    if (!isUnneeded && !this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
+    if (!isUnneeded && !this.#aborts.has(why))
+      this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
     // Keeps the pool warm; a process that fails to start is retried only by the next task.
     if (wasReady && !isUnneeded && this.#children.size < this.#options.size) this.#forkAhead()

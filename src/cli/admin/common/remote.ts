@@ -61,7 +61,8 @@ async function describe(error: ConnectError, admin: Admin, { url, key, source }:
   if (error.code === Code.DeadlineExceeded)
     return `${url} did not answer within ${usualTimeoutMs / 1000} s. Look whether it was done before you repeat it.`
   const reason = findSystemError(error)
-  if (reason) return `${url} cannot be reached: ${describeFileError(reason)}. Is the server running?`
+  if (reason)
+    return `${url} cannot be reached: ${describeFileError(reason)}. Is the server running? --local works on this machine instead.`
   return `${url} did not answer as a server of mediagen does: ${words}.`
 }
 
