@@ -17,12 +17,15 @@ export function jobPage(deps: ViewDeps, jobId: string): HTMLElement {
   const title = element('h1', {}, 'Generation')
   const view = createJobView(deps)
   const content = element('div', { 'aria-busy': 'true' })
+  const star = starButton(jobId, signal)
+  star.hidden = true
   document.title = `${title.textContent} · mediagen`
 
   async function load(): Promise<void> {
     try {
       const job = await api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(jobId)}`, { signal })
       view.show(job)
+      star.hidden = false
       title.textContent = describeInput(job) ?? title.textContent
       document.title = `${title.textContent} · mediagen`
       content.replaceChildren(view.element)
@@ -48,7 +51,7 @@ export function jobPage(deps: ViewDeps, jobId: string): HTMLElement {
     'section',
     { class: 'job-page' },
     element('a', { class: 'back', href: toHash({ view: 'library' }) }, icon('back'), 'Library'),
-    element('div', { class: 'title-row' }, title, starButton(jobId, signal), neighbourLinks(jobId, signal)),
+    element('div', { class: 'title-row' }, title, star, neighbourLinks(jobId, signal)),
     content,
   )
 }
