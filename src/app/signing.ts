@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
 import { readCredentials } from '../files/media/provenance/sign/certificate.ts'
 import { createSigner, type Signer, type SignerOptions } from '../files/media/provenance/sign/signer.ts'
+import { trySigning } from '../files/media/provenance/sign/trial.ts'
 
 /** The settings of signing. */
 export type SigningConfig = Pick<
@@ -43,10 +44,10 @@ export function openSigner(
 export async function startSigner(...parts: Parameters<typeof openSigner>): Promise<Signer | null> {
   const [config, , { folder }] = parts
   const signer = openSigner(...parts)
-  const trouble = signer && config.signCertificate !== null ? await signer.tryOut(join(folder, 'trial')) : null
+  const trouble = signer && config.signCertificate !== null ? await trySigning(signer, join(folder, 'trial')) : null
   if (trouble === null) return signer
   await signer?.[Symbol.asyncDispose]()
   throw new StartupError(
-    `Outputs cannot be signed by ${config.signCertificate} (MEDIAGEN_SIGN_CERTIFICATE): ${trouble}. docs/provenance.md says what is needed.`,
+    `Outputs cannot be signed by ${config.signCertificate} (MEDIAGEN_SIGN_CERTIFICATE): ${trouble.replace(/^It was not signed: /, '')}. docs/provenance.md says what is needed.`,
   )
 }

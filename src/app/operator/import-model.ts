@@ -92,6 +92,7 @@ function describe(
     modality: 'image',
     owned_by: provider,
     created: today,
+    source_type: 'trainedAlgorithmicMedia',
     engine,
     input,
   }

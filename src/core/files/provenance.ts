@@ -65,7 +65,7 @@ const mostCharacters = 200
 export function boundProvenance(said: Provenance): Provenance {
   const { signed, verified, issuer, generator, actions, sourceType, problem } = said
   return {
-    signed: signed === true,
+    signed: isTrue(signed),
     verified: typeof verified === 'boolean' ? verified : null,
     issuer: toText(issuer),
     generator: toText(generator),
@@ -73,6 +73,10 @@ export function boundProvenance(said: Provenance): Provenance {
     sourceType: toText(sourceType),
     problem: toText(problem),
   }
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true
 }
 
 function toText(value: unknown): string | null {

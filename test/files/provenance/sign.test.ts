@@ -12,6 +12,7 @@ import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
 import { readCredentials } from '../../../src/files/media/provenance/sign/certificate.ts'
 import { createSigner, type SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
 import { openOutputs } from '../../../src/files/outputs.ts'
+import { makeFilm, makeSound } from '../recordings.ts'
 import { fixture, makePicture, readStore, signedPng, withChunk } from './fixture.ts'
 
 let base: string
@@ -99,14 +100,15 @@ test('P403: pictures, films and sounds are signed with their model, job and sour
     ])
     expect(stored.includes('lighthouse')).toBe(false)
   }
-  const wave = Buffer.concat([
-    Buffer.from(
-      'RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x80\x3e\0\0',
-      'latin1',
-    ),
-    Buffer.alloc(16_000),
-  ])
-  expect((await put(wave)).provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
+  const recordings = [
+    await makeFilm(base, 'mp4', null, 1),
+    ...(await Promise.all((['mp3', 'wav', 'm4a'] as const).map((format) => makeSound(base, format, 1)))),
+  ]
+  for (const path of recordings) {
+    const { stored, contentType, provenance } = await put(readFileSync(path))
+    expect([contentType, provenance]).toEqual([contentType, { ...signedByUs, actions: ['c2pa.created'] }])
+    expect((await readBack(stored, contentType)).state).toBe('Valid')
+  }
 })
 
 test('P403: with the setting, the input is said', async () => {

@@ -11,7 +11,11 @@ export interface C2pa {
 /** Nothing is fetched: manifests of strangers would name the addresses. Thumbnails would double a small picture. */
 export const c2paSettings = {
   verify: { remote_manifest_fetch: false, ocsp_fetch: false },
-  builder: { thumbnail: { enabled: false } },
+  // What was done and from what is our claim, not hearsay.
+  builder: {
+    thumbnail: { enabled: false },
+    created_assertion_labels: ['c2pa.actions', 'c2pa.ingredient'],
+  },
 }
 
 let loading: Promise<C2pa | null> | undefined

@@ -14,6 +14,7 @@ export interface FoundManifest {
 export const mostManifestBytes = 4 * 1024 ** 2
 // A file with more boxes than this is searched no further.
 const mostBoxes = 20_000
+const blockBytes = 64 * 1024
 const manifestUuid = 'd8fec3d61b0e483c92975828877ec481'
 const mostId3Bytes = 64 * 1024 ** 2
 
@@ -38,7 +39,18 @@ export function mayHaveManifest(contentType: string): boolean {
 
 /** Finds the manifest store of a file; null if it has none. Reads what stands between boxes, not what is in them. */
 export async function findManifest(read: Read, size: number, contentType: string): Promise<FoundManifest | null> {
-  return (await finders[contentType]?.(read, size)) ?? null
+  return (await finders[contentType]?.(inBlocks(read), size)) ?? null
+}
+
+/** Reads ahead, because boxes may be small and many. */
+function inBlocks(read: Read): Read {
+  let blockAt = 0
+  let block: Buffer = Buffer.alloc(0)
+  return async (at, length) => {
+    if (length > blockBytes) return read(at, length)
+    if (at < blockAt || at + length > blockAt + block.length) [blockAt, block] = [at, await read(at, blockBytes)]
+    return block.subarray(at - blockAt, at - blockAt + length)
+  }
 }
 
 async function take(read: Read, at: number, bytes: number): Promise<FoundManifest> {

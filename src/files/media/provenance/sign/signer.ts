@@ -1,6 +1,5 @@
 // Signs and marks outputs in forked processes. A file that cannot be signed stays as it is, and its record says why.
-import { randomUUID } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
@@ -10,7 +9,6 @@ import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
 import { boundProvenance, type Claim } from '../../../../core/files/provenance.ts'
 import type { Inspection } from '../../probe/inspection.ts'
 import { mayHaveManifest } from '../manifest.ts'
-import { noProvenance } from '../read.ts'
 import type { Credentials } from './certificate.ts'
 import { canMark } from './mark.ts'
 import type { SignRequest } from './request.ts'
@@ -47,15 +45,9 @@ export interface Signer extends AsyncDisposable {
    * @returns what has changed; without a signature that was wanted, `problem` says why
    */
   sign(path: string, seen: Seen, claim: Claim, owner: string, signal: AbortSignal): Promise<SignedFile | Seen>
-  /** Signs a picture of one pixel, in a folder; returns why that does not work, or null. */
-  tryOut(folder: string): Promise<string | null>
   warm(): void
 }
 
-const pixel = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',
-  'base64',
-)
 const leastBytesPerMs = 10_000
 const signedName = 'signed'
 // What a manifest and a mark add, with the manifests of ingredients.
@@ -113,7 +105,9 @@ export function createSigner(options: SignerOptions): Signer {
       async collect(signed, { output }) {
         if (signed === null) return null
         if (!/^[0-9a-f]{64}$/.test(signed.sha256)) throw failed('what signs it gives an impossible answer')
-        await moveFile(join(output, signedName), path)
+        // Beside it first: from another disk it is copied, and never onto another file.
+        await moveFile(join(output, signedName), `${path}.signed`)
+        await rename(`${path}.signed`, path)
         return { ...signed, provenance: boundProvenance(signed.provenance) }
       },
       owner,
@@ -129,39 +123,7 @@ export function createSigner(options: SignerOptions): Signer {
     return { ...file, provenance: boundProvenance({ ...file.provenance, problem }) }
   }
 
-  async function tryOut(folder: string): Promise<string | null> {
-    const path = join(folder, `signing-${randomUUID()}`)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await writeFile(path, pixel, { mode: 0o644 })
-    const seen: Seen = {
-      contentType: 'image/png',
-      extension: 'png',
-      width: 1,
-      height: 1,
-      provenance: noProvenance,
-      bytes: pixel.length,
-      sha256: '',
-    }
-    const claim: Claim = {
-      jobId: 'trial',
-      model: 'trial',
-      version: null,
-      sourceType: 'algorithmicMedia',
-      input: {},
-      ingredients: [],
-    }
-    try {
-      await attempt({ signs: true, isWhole: true }, path, seen, claim, 'trial', new AbortController().signal)
-      return null
-    } catch (error) {
-      return (error as Error).message
-    } finally {
-      await rm(path, { force: true })
-    }
-  }
-
   return {
-    tryOut,
     async sign(path, seen, claim, owner, signal) {
       if (claim.sourceType === null) return withProblem(seen, 'its model has no source_type in the catalog')
       const signs = credentials !== null && mayHaveManifest(seen.contentType)
@@ -179,7 +141,7 @@ export function createSigner(options: SignerOptions): Signer {
           return withProblem(signed ?? seen, way.signs || credentials === null ? null : problem)
         } catch (error) {
           signal.throwIfAborted()
-          problem ??= error instanceof Error ? error.message : String(error)
+          problem ??= toWords(error)
         }
       }
       return withProblem(seen, problem)
@@ -187,6 +149,11 @@ export function createSigner(options: SignerOptions): Signer {
     warm: () => pool.warm(),
     [Symbol.asyncDispose]: () => pool.close(),
   }
+}
+
+/** Without the stack of a process that broke. */
+function toWords(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
 }
 
 function failed(words: string, options?: ErrorOptions): EngineError {
