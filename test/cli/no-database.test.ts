@@ -43,7 +43,9 @@ const withoutDatabase = new Set([
 // They talk to a server, or to nobody.
 const ofUsers = new Set([
   'generate',
+  'again',
   'watch',
+  'bundle',
   'show',
   'cancel',
   'delete',

@@ -57,7 +57,9 @@ function writeCatalog(name: string, { version, size = 512, model = 'up/paint' }:
     modality: 'image',
     owned_by: 'test',
     created: '2026-11-01',
-    price: { credits: 1, engine, ...(version && { version }) },
+    price: { credits: 1 },
+    engine,
+    ...(version !== undefined && { version }),
     input: { type: 'object', additionalProperties: false, properties: input },
   })
   const sized = { ...properties, size: { type: 'integer', default: size } }

@@ -53,6 +53,7 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     key_id: expect.stringMatching(/^key_/),
     key_name: null,
     labels: {},
+    reproduction: null,
     receipt: { held: 3, charged: 3, released: 0, quote_id: body.quote_id, key_id: body.key_id },
     created_at: time,
     started_at: time,

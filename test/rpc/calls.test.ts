@@ -80,7 +80,11 @@ test('a quote is made, can be opened, starts a generation, and the job can be re
   expect(job).not.toHaveProperty('error')
   expect((await fetch(job.outputs[0].url)).status).toBe(200)
 
-  expect((await client.call('GenerationService/GetJob', { job_id: job.job_id })).job).toEqual(job)
+  const { job: read } = await client.call('GenerationService/GetJob', { job_id: job.job_id })
+  const { reproduction, _reproduction: _, ...others } = read
+  expect([reproduction.engine, others]).toEqual(['null', job])
+  const files = await client.readAll('GenerationService/ReadJobFiles', { job_id: job.job_id })
+  expect(files[0].file.path).toBe('outputs/1.png')
   expect(
     await client.call('GenerationService/ListJobs', {
       status: 'JOB_STATUS_SUCCEEDED',
