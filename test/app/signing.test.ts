@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const certificate = fixture('certificate.pem')
 const catalog = join(import.meta.dirname, '../files/media/models.yaml')
 
-test('P407: a certificate or a key that cannot sign stops the start by name, and the doctor says the same', async () => {
+test('P360: a certificate or a key that cannot sign stops the start by name, and the doctor says the same', async () => {
   const open = join(folder, 'open.pem')
   copyFileSync(fixture('key.pem'), open)
   chmodSync(open, 0o644)
@@ -58,7 +58,7 @@ test('P407: a certificate or a key that cannot sign stops the start by name, and
   }
 })
 
-test('P400: a record says over REST and over gRPC what its file says', async () => {
+test('P353: a record says over REST and over gRPC what its file says', async () => {
   await using app = await startTestApp({ MEDIAGEN_CATALOG: catalog })
   const image = `data:image/png;base64,${signedPng.toString('base64')}`
   const { body } = await app.generate('test/copy/image-to-image', { image })
@@ -81,7 +81,7 @@ test('P400: a record says over REST and over gRPC what its file says', async () 
   expect(job?.outputs[0]?.provenance?.problem).toBeUndefined()
 })
 
-test('P403: a server signs what its models make, and charges it as ever', async () => {
+test('P356: a server signs what its models make, and charges it as ever', async () => {
   const models = join(folder, 'models.yaml')
   const program = join(import.meta.dirname, '../files/media/copy.js')
   const written = readFileSync(catalog, 'utf8')

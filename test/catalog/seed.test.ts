@@ -1,4 +1,4 @@
-// Seeds that the server chooses, so that records can say which one it was (P421).
+// Seeds that the server chooses, so that records can say which one it was (P362).
 import { expect, test } from 'vitest'
 import { createModel } from '../../src/catalog/create-model.ts'
 import type { CatalogEntry } from '../../src/catalog/entry.ts'

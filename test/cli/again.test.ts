@@ -1,4 +1,4 @@
-// Making a job again, and its archive, from the command line (P424, P425).
+// Making a job again, and its archive, from the command line (P365, P366).
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -192,7 +192,7 @@ test('what the installation has lost is named, and the rest is backed up', async
   expect((await line.run(['restore', folder, '--check'])).status).toBe(0)
 })
 
-describe('P460: a restore that is cut short before its jobs are in review leaves nothing that a server starts on', () => {
+describe('P373: a restore that is cut short before its jobs are in review leaves nothing that a server starts on', () => {
   const cut = 'cut short'
   const cutShort = async (folder: string, env: Readonly<Record<string, string>>) => {
     const config = readConfig(env)

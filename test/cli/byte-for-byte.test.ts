@@ -1,4 +1,4 @@
-// A file that a provider made reaches the client byte for byte, wherever it is stored and whatever was done with it since (P402).
+// A file that a provider made reaches the client byte for byte, wherever it is stored and whatever was done with it since (P355).
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await s3[Symbol.asyncDispose]()
 })
 
-test('P402: it is served as it came from disk and S3, after a move, a backup and a restore', async () => {
+test('P355: it is served as it came from disk and S3, after a move, a backup and a restore', async () => {
   await using line = openCommandLine(aws)
   const catalog = join(line.folder, 'catalog.json')
   const input = { type: 'object', required: ['prompt'], properties: { prompt: { type: 'string' } } }

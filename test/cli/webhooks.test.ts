@@ -96,7 +96,7 @@ test('an owner adds an endpoint, and wrong ones are refused in words', async () 
   }
 })
 
-test('P441 webhooks listen sends what ends from now on to a local program, once each, signed as deliveries are', async () => {
+test('P372 webhooks listen sends what ends from now on to a local program, once each, signed as deliveries are', async () => {
   // The server itself could not reach it.
   await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false' })
   await using cli = openCommandLine({ MEDIAGEN_URL: hooks.app.url, MEDIAGEN_KEY: hooks.app.account.key })

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-// What a start adds to an input, apart from what was sent (P421).
+// What a start adds to an input, apart from what was sent (P362).
 import { assert, boolean, dictionary, infiniteStream, jsonValue, property, string, type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
 import { addAll, findAdditions } from '../../src/core/jobs/reproduction.ts'

@@ -1,4 +1,4 @@
-// What it takes to make a job's files again, and the archive of a job (P420, P421, P422, P423, P425, P426, P427).
+// What it takes to make a job's files again, and the archive of a job (P361, P362, P363, P364, P366, P367, P368).
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -41,7 +41,7 @@ test.each(['nonsense', 'toString', 'hasOwnProperty', '__proto__', '%3Cscript%3E'
 const forPeople = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 test.each(['/nothing', '/problems/nonsense', '/favicon.ico/%3Cscript%3E'])(
-  'P440 a person who follows a wrong link to %s gets a page of the console, with status 404',
+  'P371 a person who follows a wrong link to %s gets a page of the console, with status 404',
   async (path) => {
     const { status, headers, body } = await app.send(path, { key: null, headers: forPeople })
     expect([status, headers.get('content-type'), headers.get('vary')]).toEqual([
@@ -60,6 +60,6 @@ test.each([
   ['/console/main.js', 'GET', forPeople],
   ['/nothing', 'GET', { accept: '*/*' }],
   ['/nothing', 'GET', { accept: 'application/json' }],
-])('P440 a program gets the problem: %s by %s', async (path, method, headers) => {
+])('P371 a program gets the problem: %s by %s', async (path, method, headers) => {
   expectProblem(await app.send(path, { key: null, method, headers }), app.url, 'route_not_found')
 })

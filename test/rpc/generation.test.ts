@@ -223,7 +223,7 @@ describe('a job that is made again', () => {
     return (await client.call('GenerationService/StartGeneration', { ...request, labels })).job as { job_id: string }
   }
 
-  test('says in GetJob what it takes (P420)', async () => {
+  test('says in GetJob what it takes (P361)', async () => {
     using client = await open(working)
     const { job_id } = await labelled(client, {})
     const { job } = await client.call('GenerationService/GetJob', { job_id })
@@ -232,7 +232,7 @@ describe('a job that is made again', () => {
     expect(job.reproduction.not_guaranteed.map(({ code }: { code: string }) => code)).toContain('no_seed')
   })
 
-  test('has its files sent, one after the other (P428)', async () => {
+  test('has its files sent, one after the other (P369)', async () => {
     using client = await open(working)
     const { job_id } = await labelled(client, {})
     const pieces = await client.readAll('GenerationService/ReadJobFiles', { job_id })
@@ -245,7 +245,7 @@ describe('a job that is made again', () => {
     await expect(other.readAll('GenerationService/ReadJobFiles', { job_id })).rejects.toThrow('job_not_found')
   })
 
-  test('is listed by its labels (P429)', async () => {
+  test('is listed by its labels (P370)', async () => {
     using client = await open(working)
     const { job_id } = await labelled(client, { team: 'ads:2', n: '1' })
     await labelled(client, { team: 'ads', n: '2' })

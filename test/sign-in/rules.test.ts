@@ -32,7 +32,7 @@ beforeEach(() => {
   Object.assign(provider, { person: ann, changeToken: null, changeAnswer: null })
 })
 
-test('P461: a session that is revoked gets nothing more over a stream that is open', async () => {
+test('P374: a session that is revoked gets nothing more over a stream that is open', async () => {
   const { httpUrl } = server.app
   const { browser, token } = await signIn(httpUrl)
   const gate = server.gate()
@@ -57,7 +57,7 @@ test('P461: a session that is revoked gets nothing more over a stream that is op
   gate.open()
 })
 
-test('P463: keys that a person made do what the rules of now give that person, at once', async () => {
+test('P376: keys that a person made do what the rules of now give that person, at once', async () => {
   const rulesOf = (permissions: string) =>
     `group:makers=${team}:${permissions}; email:ann@example.com=${team}:jobs:read; domain:example.com=${ops}:admin`
   provider.person = {
@@ -102,7 +102,7 @@ test('P463: keys that a person made do what the rules of now give that person, a
   expect((await read(browser, `${before.app.httpUrl}/v1/account`)).status).toBe(401)
 })
 
-test('P465: a provider that failed is not asked again for each visitor, but after five seconds', async () => {
+test('P378: a provider that failed is not asked again for each visitor, but after five seconds', async () => {
   let asked = 0
   const causes: unknown[] = []
   const clock = { ms: 0 }

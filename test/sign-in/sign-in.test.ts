@@ -158,7 +158,7 @@ describe.each(doors)('through %s', (_name, urlOf) => {
     expect(token).not.toBeNull()
   })
 
-  test('P462: a person sees the browsers in which they are signed in, and ends one of them', async () => {
+  test('P375: a person sees the browsers in which they are signed in, and ends one of them', async () => {
     const url = urlOf()
     provider.person = { subject: `fay-${url}`, claims: { email: 'fay@example.com', email_verified: true } }
     const here = await signIn(url)

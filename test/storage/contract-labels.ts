@@ -1,4 +1,4 @@
-// The part of the store contract about jobs with a label, and about what makes a job again (P421, P429).
+// The part of the store contract about jobs with a label, and about what makes a job again (P362, P370).
 import { expect, test } from 'vitest'
 import type { JobFilter, Store } from '../../src/core/store.ts'
 import { claimOne, filterOf, type OpenTestStore, startJob, testAsset, testError } from './fixture.ts'

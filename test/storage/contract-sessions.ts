@@ -183,7 +183,7 @@ export function sessionTests(openStore: OpenTestStore): void {
     expect((await store.listSessions({ accountId }, firstPage)).total).toBe(1)
   })
 
-  test('P463: what the provider said last of the person comes with the keys that they made', async () => {
+  test('P376: what the provider said last of the person comes with the keys that they made', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('team', 0)
     const { keyId } = await signIn(store, accountId, { permissions: ['generate', 'keys:write'] })
@@ -197,7 +197,7 @@ export function sessionTests(openStore: OpenTestStore): void {
     expect((await store.findKey(secret))?.makerPerson).toEqual({ issuer, email: null, groups: [] })
   })
 
-  test('P464: all sessions of a person end, and the keys that they made if wanted; each is on record', async () => {
+  test('P377: all sessions of a person end, and the keys that they made if wanted; each is on record', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('team', 0)

@@ -119,7 +119,7 @@ inBrowser('P326 a person who may administer signs in without a key; another one 
   await page.until(asksForKey)
 })
 
-inBrowser('P466 an operator sees who is signed in and where, ends one session, and all of a person', async () => {
+inBrowser('P379 an operator sees who is signed in and where, ends one session, and all of a person', async () => {
   await using base = await startTestApp()
   const urls: string[] = []
   await using provider = await startProvider(() => urls.map((url) => `${url}/sign-in/callback`))

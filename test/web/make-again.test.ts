@@ -1,4 +1,4 @@
-// Making a job again in a browser: what it takes, and what is not certain, before the press (P424).
+// Making a job again in a browser: what it takes, and what is not certain, before the press (P365).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -33,7 +33,7 @@ inBrowser('a person signs in, works, stays signed in, and signs out in every tab
   )
   expect(await page.evaluate('document.cookie')).toBe('')
 
-  // P462: the person sees another browser of theirs, and signs it out.
+  // P375: the person sees another browser of theirs, and signs it out.
   const phone = createBrowser('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1')
   await phone.follow(`${app.url}/sign-in`)
   await page.evaluate(`location.hash = '#/account'`)

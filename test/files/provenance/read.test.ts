@@ -1,4 +1,4 @@
-// What is read of the provenance of outputs, through the store of outputs (P400).
+// What is read of the provenance of outputs, through the store of outputs (P353).
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,17 +34,17 @@ async function put(content: Buffer) {
   return provenance
 }
 
-test('P400: a signed file says who signed it, what was done and where it is from, and is checked', async () => {
+test('P353: a signed file says who signed it, what was done and where it is from, and is checked', async () => {
   expect(await put(signedPng)).toEqual(saidBySigned)
   expect(await put(await makePicture())).toEqual(noProvenance)
 })
 
-test('P400: without the library the same is read, and nothing is checked', () => {
+test('P353: without the library the same is read, and nothing is checked', () => {
   const { signed: _, verified: __, problem: ___, ...said } = saidBySigned
   expect(readClaims(readStore())).toEqual(said)
 })
 
-test('P400: the digital source type in the XMP of a picture is read', async () => {
+test('P353: the digital source type in the XMP of a picture is read', async () => {
   const uri = 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia'
   const packet = (inside: string, attributes = '') =>
     `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"${attributes}>${inside}</rdf:Description></rdf:RDF></x:xmpmeta>`
@@ -64,7 +64,7 @@ test('P400: the digital source type in the XMP of a picture is read', async () =
     }
 })
 
-test('P401: a file whose manifest is broken, of another file or enormous is stored as it came, and said to be so', async () => {
+test('P354: a file whose manifest is broken, of another file or enormous is stored as it came, and said to be so', async () => {
   const picture = await makePicture()
   const claimed = { ...saidBySigned, verified: false }
   const changed = Buffer.from(signedPng)
@@ -95,7 +95,7 @@ test('P401: a file whose manifest is broken, of another file or enormous is stor
   })
 })
 
-test('P401: a manifest that crashes what checks it loses nothing', async () => {
+test('P354: a manifest that crashes what checks it loses nothing', async () => {
   // A million tags in each other, where the claim is.
   const deep = Buffer.concat([Buffer.alloc(1_000_000, 0xc0), Buffer.of(1)])
   const content = replaceCbor(readStore(), 'c2pa.claim.v2', deep)
@@ -107,7 +107,7 @@ test('P401: a manifest that crashes what checks it loses nothing', async () => {
   })
 })
 
-test('P401: every byte of a manifest may be wrong', () => {
+test('P354: every byte of a manifest may be wrong', () => {
   const store = readStore()
   let unreadable = 0
   for (let at = 0; at < 3000; at++) {
@@ -123,7 +123,7 @@ test('P401: every byte of a manifest may be wrong', () => {
   expect(unreadable).toBeGreaterThan(100)
 })
 
-test('P401: a record holds short texts, without signs that control how they are shown', () => {
+test('P354: a record holds short texts, without signs that control how they are shown', () => {
   const said = {
     ...noProvenance,
     issuer: `Acme\u202e${'x'.repeat(1000)}`,

@@ -1,4 +1,4 @@
-// Outputs that this service signs or marks, through the store of outputs (P403 to P406).
+// Outputs that this service signs or marks, through the store of outputs (P356 to P359).
 import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -82,7 +82,7 @@ async function readBack(buffer: Buffer, mimeType: string) {
 
 const pixels = (picture: Buffer): Promise<Buffer> => sharp(picture).raw().toBuffer()
 
-test('P403: pictures, films and sounds are signed with their model, job and source, and say nothing of the input', async () => {
+test('P356: pictures, films and sounds are signed with their model, job and source, and say nothing of the input', async () => {
   for (const format of ['png', 'jpeg', 'webp', 'avif'] as const) {
     const picture = await makePicture(format)
     const { stored, contentType, provenance } = await put(picture)
@@ -111,13 +111,13 @@ test('P403: pictures, films and sounds are signed with their model, job and sour
   }
 })
 
-test('P403: with the setting, the input is said', async () => {
+test('P356: with the setting, the input is said', async () => {
   const { stored } = await put(await makePicture(), {}, open({ saysInput: true }))
   const { actions } = await readBack(stored, 'image/png')
   expect(actions[0].parameters['mediagen.input']).toBe('{"prompt":"a secret lighthouse"}')
 })
 
-test('P403: media of the input are ingredients, also those whose manifest is broken', async () => {
+test('P356: media of the input are ingredients, also those whose manifest is broken', async () => {
   const [photo, broken] = [join(base, 'photo.png'), join(base, 'broken.png')]
   writeFileSync(photo, signedPng)
   writeFileSync(broken, withChunk(await makePicture(), 'caBX', Buffer.from('no manifest at all')))
@@ -142,7 +142,7 @@ test('P403: media of the input are ingredients, also those whose manifest is bro
   expect(named.manifest.ingredients).toMatchObject([{ title: 'image', relationship: 'inputTo' }])
 })
 
-test('P404: the manifest of a provider becomes the parent, and is there as it was', async () => {
+test('P357: the manifest of a provider becomes the parent, and is there as it was', async () => {
   const { stored, provenance } = await put(signedPng)
   expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.opened'] })
   const { manifest, manifests } = await readBack(stored, 'image/png')
@@ -158,7 +158,7 @@ test('P404: the manifest of a provider becomes the parent, and is there as it wa
   expect(JSON.stringify(said.ingredients[0].validation_results)).toContain('assertion.dataHash.mismatch')
 })
 
-test('P405: an output that cannot be signed is delivered as it came, and its record says why', async () => {
+test('P358: an output that cannot be signed is delivered as it came, and its record says why', async () => {
   const unsigned = async (content: Buffer, said: Partial<Claim>, problem: RegExp) => {
     const { stored, provenance } = await put(content, said)
     expect(stored.equals(content)).toBe(true)
@@ -173,13 +173,13 @@ test('P405: an output that cannot be signed is delivered as it came, and its rec
   await unsigned(await makePicture(), {}, /^It was not signed: it needs more than 0 MB of memory/)
 })
 
-test('P405: canceling a job ends the signing', async () => {
+test('P358: canceling a job ends the signing', async () => {
   writeFileSync(join(base, 'output'), await makePicture())
   const cancel = AbortSignal.abort(new Error('canceled'))
   await expect(open().put('job_1', 0, join(base, 'output'), { claim, signal: cancel })).rejects.toThrow('canceled')
 })
 
-test('P406: pictures are marked without a certificate, and their pixels stay as they are', async () => {
+test('P359: pictures are marked without a certificate, and their pixels stay as they are', async () => {
   open({ credentials: null, marks: true })
   const transparent = sharp({ create: { width: 20, height: 10, channels: 4, background: '#12345680' } })
   const pictures = [
@@ -202,7 +202,7 @@ test('P406: pictures are marked without a certificate, and their pixels stay as 
   }
 })
 
-test('P406: what a file says already is not touched, and what cannot be marked is said', async () => {
+test('P359: what a file says already is not touched, and what cannot be marked is said', async () => {
   open({ credentials: null, marks: true })
   const own = await sharp(await makePicture())
     .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"/>')
@@ -213,7 +213,7 @@ test('P406: what a file says already is not touched, and what cannot be marked i
   expect(provenance?.problem).toBe('It was not marked: files of type image/gif cannot be')
 })
 
-test('P406: a picture can be marked and signed', async () => {
+test('P359: a picture can be marked and signed', async () => {
   const { stored, provenance } = await put(await makePicture('jpeg'), {}, open({ marks: true }))
   expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
   expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
