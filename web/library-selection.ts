@@ -106,7 +106,7 @@ export function createLibrarySelection({ api, signal, grid, find, drop }: Select
         if (!answer.ok) throw new Error(`“${name}” cannot be fetched; it may have expired.`)
         entries.push({ name, modifiedMs, content: new Uint8Array(await answer.arrayBuffer()) })
       }
-      offerFile(createZip(entries), `mediagen-${new Date().toISOString().slice(0, 10)}.zip`)
+      offerFile(await createZip(entries), `mediagen-${new Date().toISOString().slice(0, 10)}.zip`)
     } catch (error) {
       if (!signal.aborted) trouble.replaceChildren(problemNotice(error))
     } finally {

@@ -15,7 +15,7 @@ const entry = (name: string, text: string) => ({
 
 test('files are stored as they are, with names of their own, and a directory that finds them', async () => {
   const zip = Buffer.from(
-    await createZip([entry('a.png', 'one'), entry('ö.png', ''), entry('a.png', 'two')]).arrayBuffer(),
+    await (await createZip([entry('a.png', 'one'), entry('ö.png', ''), entry('a.png', 'two')])).arrayBuffer(),
   )
   const end = zip.subarray(-22)
   expect([end.readUInt32LE(0), end.readUInt16LE(8), end.readUInt16LE(10)]).toEqual([0x06054b50, 3, 3])
@@ -42,7 +42,7 @@ test('files are stored as they are, with names of their own, and a directory tha
 test("Python's zipfile reads it", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-zip-'))
   try {
-    writeFileSync(join(folder, 'x.zip'), Buffer.from(await createZip([entry('a.txt', 'one')]).arrayBuffer()))
+    writeFileSync(join(folder, 'x.zip'), Buffer.from(await (await createZip([entry('a.txt', 'one')])).arrayBuffer()))
     const python =
       'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; z.extractall(sys.argv[2])'
     execFileSync('python3', ['-c', python, join(folder, 'x.zip'), folder])
