@@ -1,5 +1,6 @@
 // Makes the OpenAPI 3.1 document from what routes say about themselves, with examples, headers and webhooks.
-import { describeAnswer, describeBody, exampleOfParameter } from './examples.ts'
+import { describeAnswer, describeBody } from './add-examples.ts'
+import { exampleOfParameter } from './examples.ts'
 import { headers, headersOf } from './headers.ts'
 import { findTag, tags } from './tags.ts'
 import { describeWebhooks } from './webhooks.ts'

@@ -268,7 +268,8 @@ function listOf(item: Example): Example {
 }
 
 /** What requests send, by the id of their operation. */
-const bodies: Readonly<Record<string, unknown>> = {
+/** Of requests, by their operation. */
+export const bodies: Readonly<Record<string, unknown>> = {
   createQuote: { model, input },
   startGeneration: { model, input, quote_id: quoteId },
   run: { model, input, max_credits: 5 },
@@ -300,7 +301,8 @@ const images = {
 }
 
 /** What is answered, by the id of the operation and, where they differ, by the status. */
-const answers: Readonly<Record<string, unknown>> = {
+/** Of answers, by their operation, and their status where one differs from another. */
+export const answers: Readonly<Record<string, unknown>> = {
   createQuote: { quote_id: quoteId, model, credits: 1, expires_at: '2026-11-22T13:03:55.158Z' },
   'startGeneration 200': succeededJob,
   'startGeneration 202': queuedJob,
@@ -404,21 +406,4 @@ const parameters: Readonly<Record<string, string>> = {
 export function exampleOfParameter(name: string): { example?: string } {
   const example = parameters[name]
   return example === undefined ? {} : { example }
-}
-
-/** The content of a body with its example. */
-export function describeBody(operationId: string, content: object): object {
-  return withExample(content, bodies[operationId])
-}
-
-/** An answer with its example. */
-export function describeAnswer(operationId: string, status: string, answer: object): object {
-  if (!('content' in answer)) return answer
-  const example = answers[`${operationId} ${status}`] ?? answers[operationId]
-  return { ...answer, content: withExample(answer.content as object, example) }
-}
-
-function withExample(content: object, example: unknown): object {
-  if (example === undefined) return content
-  return Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { example, ...(media as object) }]))
 }
