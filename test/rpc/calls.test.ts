@@ -252,11 +252,12 @@ test('the operator makes accounts and keys, moves credits, rotates the quote key
   expect((await asAdmin('VerifyLedger', {})).problems).toEqual([])
 })
 
-test('an operator lists sessions, of which there are none, and none is revoked or readmitted', async () => {
+test('an operator lists sessions, of which there are none, and none is revoked, ended or readmitted', async () => {
   expect(await asAdmin('ListSessions', { account_id: app.account.accountId })).toEqual({ sessions: [], total: 0 })
   for (const [rpc, request, code] of [
     ['RevokeSession', { session_id: 'sess_none' }, 'session_not_found'],
     ['ReadmitPerson', { key_id: 'key_none' }, 'key_not_found'],
+    ['EndSessions', { key_id: 'key_none' }, 'key_not_found'],
   ] as const) {
     called.add(`AdminService/${rpc}`)
     expect((await client.refusal(`AdminService/${rpc}`, request, { key: adminKey })).detail.code).toBe(code)
