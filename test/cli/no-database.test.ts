@@ -22,6 +22,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'admin keys revoke': ['key_x'],
   'admin sessions revoke': ['sess_x'],
   'admin sessions readmit': ['key_x'],
+  'admin sessions end': ['key_x'],
   'admin credits grant': ['--account', 'acct_x', '--credits', '1'],
   'admin credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
   'admin jobs show': ['job_x'],
@@ -40,8 +41,9 @@ const withoutDatabase = new Set([
   'admin models import',
   'admin providers check',
 ])
-// They talk to a server, or to nobody.
+// They talk to a server, to nobody, or to a server of their own.
 const ofUsers = new Set([
+  'admin providers try',
   'generate',
   'again',
   'watch',
