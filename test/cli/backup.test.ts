@@ -11,10 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createBlobs } from '../../src/app/files.ts'
 import { restore } from '../../src/app/operator/backup/restore.ts'
 import { readConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/storage/postgres/connection.ts'
 import { installedPrograms, runSql, startInstalledPostgres } from '../storage/postgres-server.ts'
 import { type CommandLine, createTestAccount, openClient, openCommandLine, type Served } from './command-line.ts'
 
@@ -204,7 +206,24 @@ describe('P373: a restore that is cut short before its jobs are in review leaves
     const prepared = prepare('cut-short')
     await cutShort(prepared.folder, { MEDIAGEN_DATA_DIR: prepared.dataDir })
     expect(existsSync(join(prepared.dataDir, 'mediagen.db'))).toBe(false)
+    for (const command of [['serve'], ['migrate'], ['admin', 'accounts', 'list']])
+      expect(await line.run(command, { MEDIAGEN_DATA_DIR: prepared.dataDir })).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/ is being restored .*: run `mediagen restore` to its end\.\n$/),
+      })
     expect(await prepared.restore()).toMatchObject({ status: 0 })
+    expect(existsSync(join(prepared.dataDir, 'restoring'))).toBe(false)
+  })
+
+  test('only one process restores into an SQLite installation', async () => {
+    const prepared = prepare('twice')
+    const config = readConfig({ MEDIAGEN_DATA_DIR: prepared.dataDir })
+    const order = { folder: prepared.folder, to: config, files: createBlobs(config), bucket: null }
+    const both = restore(order, async () => prepared.restore())
+    await expect(both.then(({ prepared: second }) => second)).resolves.toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('Another process restores into'),
+    })
   })
 
   test.skipIf(installedPrograms === null)('a PostgreSQL is marked, and the same command goes on', async () => {
@@ -218,11 +237,20 @@ describe('P373: a restore that is cut short before its jobs are in review leaves
     const folder = join(there.folder, 'backup')
     const { ledger_root } = await there.json(['backup', folder], atFirst)
 
+    const served = new Client({ connectionString: to as string, application_name: 'mediagen' })
+    await served.connect()
+    expect((await there.run(['restore', folder])).stderr).toMatch(/A server is connected to .*stop all of its servers/)
+    await served.end()
+
     const before = process.env['PATH']
     process.env['PATH'] = path
     await cutShort(folder, { MEDIAGEN_DATABASE_URL: to as string, MEDIAGEN_DATA_DIR: there.dataDir })
     process.env['PATH'] = before
     expect(await runSql(to as string, 'SELECT 1 FROM accounts')).toHaveLength(1)
+    // Of a server that was there before.
+    const late = openDatabase(to as string, 1, () => null)
+    await expect(late.rows('SELECT 1')).rejects.toThrow('is being restored')
+    await late.close()
     for (const command of [
       ['serve'],
       ['migrate'],

@@ -10,6 +10,8 @@ export function layOut(dataDir: string) {
     assets: join(dataDir, 'assets'),
     /** A lock for each process that lives. */
     locks: join(dataDir, 'locks'),
+    /** Of a restore; until it has ended, no server works here. */
+    restoring: join(dataDir, 'restoring'),
     work: join(dataDir, 'work'),
     /** Outputs that another server was paid for, and that cannot be served: they wait for the operator. */
     refused: join(dataDir, 'refused'),

@@ -1,6 +1,8 @@
 // The store of an installation: PostgreSQL where the settings name a database, else SQLite in the data directory.
+import { existsSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import type { Clock } from '../../core/clock.ts'
+import { StartupError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
 import type { PostgresOptions } from '../../storage/postgres/open.ts'
 import { openSqliteStore, type SqliteOptions } from '../../storage/sqlite/open.ts'
@@ -44,6 +46,7 @@ export async function openStore(
     }
     return store
   }
+  refuseRestoring(dataDir)
   makeFolder(dataDir)
   protectDatabase(layOut(dataDir).database)
   return openSqliteStore({ path: layOut(dataDir).database, ...given, migrates: true })
@@ -56,8 +59,16 @@ export async function openStore(
 export async function openExistingStore(location: StoreLocation): Promise<Store & AsyncDisposable> {
   if (location.databaseUrl)
     return openPostgres(location, location.databaseUrl, { listens: false, restores: location.restores ?? false })
+  refuseRestoring(location.dataDir)
   const { noThreads } = await import('../../storage/sqlite/threads/no-threads.ts')
   return openSqliteStore({ path: layOut(location.dataDir).database, migrates: false, threads: noThreads })
+}
+
+function refuseRestoring(dataDir: string): void {
+  if (existsSync(layOut(dataDir).restoring))
+    throw new StartupError(
+      `The data directory ${dataDir} is being restored from a backup, or that was cut short, and jobs that cost money would run again: run \`mediagen restore\` to its end.`,
+    )
 }
 
 /** The driver is loaded where it is used. */

@@ -114,14 +114,24 @@ export function toClientConfig(url: string): ClientConfig {
 /**
  * Opens a pool; it connects at the first statement.
  * @param heldMs the time of a test; null for that of the server
+ * @param restores whether the caller is the one that restores into it
  */
-export function openDatabase(url: string, connections: number, heldMs: () => number | null): Database {
+export function openDatabase(
+  url: string,
+  connections: number,
+  heldMs: () => number | null,
+  restores = false,
+): Database {
   const config: PoolSettings = {
     ...toClientConfig(url),
     max: connections,
     pipeline: true,
     allowExitOnIdle: true,
-    onConnect: refuseStandby,
+    async onConnect(client) {
+      await refuseStandby(client)
+      // A server may have been there before its database was replaced.
+      if (!restores && (await isRestoring(client))) throw new Error('the database is being restored from a backup')
+    },
   }
   const pool = new Pool(config)
   /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is known. */
@@ -302,6 +312,15 @@ function isLost(error: unknown): error is StorageError {
 async function refuseStandby(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>('SELECT pg_is_in_recovery() AS follows')
   if (rows[0]?.follows) throw new Error('the server follows another one and takes no changes')
+}
+
+/** A table that is there while a backup is restored: what is in the database is not complete then. */
+export const restoringTable = 'mediagen_restoring'
+
+/** Whether a database has the mark. */
+export async function isRestoring(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [restoringTable])
+  return rows[0]?.found != null
 }
 
 /** Keeps a failure that is not awaited from ending the process as an unhandled rejection. */

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { StartupError } from '../../core/errors.ts'
-import { toClientConfig } from './connection.ts'
-import { describeUrl, restoringTable, toStartupError } from './migrate.ts'
+import { restoringTable, toClientConfig } from './connection.ts'
+import { describeUrl, isServed, toStartupError } from './migrate.ts'
 
 const run = promisify(execFile)
 
@@ -28,6 +28,9 @@ export interface BegunRestore extends AsyncDisposable {
   finish(): Promise<void>
 }
 
+/** Under another name than that of servers. */
+const connectTo = (url: string): Client => new Client({ ...toClientConfig(url), application_name: 'mediagen backup' })
+
 const restoreLock = "hashtextextended('mediagen restore', 0)"
 
 /**
@@ -36,7 +39,7 @@ const restoreLock = "hashtextextended('mediagen restore', 0)"
  */
 export async function beginRestore(url: string): Promise<BegunRestore> {
   await requireProgram('pg_restore', url)
-  const client = new Client(toClientConfig(url))
+  const client = connectTo(url)
   client.on('error', () => {})
   let again: boolean
   try {
@@ -48,7 +51,16 @@ export async function beginRestore(url: string): Promise<BegunRestore> {
     const found = (await client.query<Tables>(tablesSql)).rows[0]
     refuseFull(url, found)
     again = found?.restoring ?? false
+    // It does nothing while pg_restore works, for hours perhaps.
+    await client.query('SET idle_session_timeout = 0')
     await client.query(`CREATE TABLE IF NOT EXISTS ${restoringTable} ()`)
+    // Those that connect after this are refused.
+    if (await isServed(client)) {
+      if (!again) await client.query(`DROP TABLE ${restoringTable}`)
+      throw new StartupError(
+        `A server is connected to the database ${describeUrl(url)}; stop all of its servers first.`,
+      )
+    }
   } catch (error) {
     await client.end().catch(() => {})
     throw toStartupError(error, describeUrl(url))
@@ -143,7 +155,7 @@ async function runProgram(program: string, url: string, args: readonly string[])
 }
 
 async function ask<Row extends object>(url: string, sql: string): Promise<readonly Row[]> {
-  const client = new Client(toClientConfig(url))
+  const client = connectTo(url)
   client.on('error', () => {})
   try {
     await client.connect()

@@ -3,15 +3,12 @@ import { Client } from 'pg'
 import { StartupError } from '../../core/errors.ts'
 import { checkApplied, loadMigrations, madeBeforeFirst, type Migration } from '../migrations.ts'
 import { StorageError } from '../storage-error.ts'
-import { toClientConfig } from './connection.ts'
+import { isRestoring, toClientConfig } from './connection.ts'
 
 const oldestVersion = 150_000
 // Signatures of S3 and certificates of servers need a clock that is about right.
 const mostApartMs = 60_000
 const list = 'SELECT number::int AS number, name, sha256, compatible FROM mediagen_migrations ORDER BY number'
-
-/** A table that is there while a backup is restored: what is in the database is not complete then. */
-export const restoringTable = 'mediagen_restoring'
 
 /**
  * Checks the server and the schema.
@@ -60,8 +57,7 @@ function older(name: string, missing: string, applied: number): StartupError {
 }
 
 async function refuseRestoring(client: Client, name: string): Promise<void> {
-  const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [restoringTable])
-  if (rows[0]?.found)
+  if (await isRestoring(client))
     throw new StartupError(
       `The database ${name} is being restored from a backup, or that was cut short, and jobs that cost money would run again: run \`mediagen restore\` to its end.`,
     )
@@ -153,13 +149,18 @@ async function applyNext(client: Client, name: string, migrations: readonly Migr
 
 /** An older server at work would break, or break something, on a schema that is not made for it. */
 async function refuseWhileServed(client: Client, name: string, migration: string): Promise<void> {
-  const { rowCount } = await client.query(
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mediagen'",
-  )
-  if (rowCount)
+  if (await isServed(client))
     throw new StartupError(
       `The database ${name} is in use, and servers of an older version cannot work with migration ${migration}: stop all servers, then run \`mediagen migrate\`.`,
     )
+}
+
+/** Whether servers are connected to the database. */
+export async function isServed(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mediagen'",
+  )
+  return rows.length > 0
 }
 
 /** The database as an operator may read it: without the password. */

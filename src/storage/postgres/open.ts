@@ -91,7 +91,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const { url, listenUrl = url, listens = true, migrates = false, restores = false, clock } = options
   const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
   await prepareDatabase(url, migrates, undefined, false, restores)
-  const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
+  const db = openDatabase(url, connections, () => clock?.nowMs() ?? null, restores)
   const notifications = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
     await closeAll([db.close])
     throw toStartupError(error, describeUrl(url))

@@ -1,8 +1,9 @@
 // Restores a backup into an installation that has nothing yet. What is in the backup is checked before anything is written.
-import { copyFileSync, createReadStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, copyFileSync, createReadStream, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartupError } from '../../../core/errors.ts'
 import type { Blobs } from '../../../files/blobs/blobs.ts'
+import { type FileLock, seizeLock } from '../../../runner/file-lock.ts'
 import { isInhabited } from '../../../runner/worker-directory.ts'
 import { layOut, makeFolder } from '../../store/data-dir.ts'
 import { type StoreLocation } from '../../store/store.ts'
@@ -57,8 +58,8 @@ export interface RestoredBackup<Prepared> {
 }
 
 /**
- * Restores: first the files, last the database. After a failure the same command may be repeated: an SQLite file has its name only
- * when it is prepared, and a database of PostgreSQL is marked until then, so that no server begins on it.
+ * Restores: first the files, last the database. After a failure the same command may be repeated: until the database is prepared,
+ * an SQLite file has another name, and the data directory or the database of PostgreSQL has a mark with which no server begins.
  * @param prepare gets where the database is
  * @throws StartupError as `checkBackup`, and when a server works on the installation, or there is something in it
  */
@@ -66,14 +67,26 @@ export async function restore<Prepared>(
   order: RestoreOrder,
   prepare: (to: StoreLocation) => Promise<Prepared>,
 ): Promise<RestoredBackup<Prepared>> {
-  const { folder, to, files } = order
-  if (isInhabited(layOut(to.dataDir).locks))
-    throw new StartupError('A server works on this installation; stop all of its servers first.')
+  const { folder, to } = order
+  refuseInhabited(to)
   const manifest = readManifest(folder)
   await requireSame(folder, manifest.files.list)
   await requireRoom(order, manifest)
   await checkBackup(folder)
   makeFolder(to.dataDir)
+  const lock = to.databaseUrl ? null : markFolder(to)
+  try {
+    return await restoreChecked(order, manifest, prepare)
+  } finally {
+    lock?.release()
+  }
+}
+
+async function restoreChecked<Prepared>(
+  { folder, to, files }: RestoreOrder,
+  manifest: Manifest,
+  prepare: (to: StoreLocation) => Promise<Prepared>,
+): Promise<RestoredBackup<Prepared>> {
   const listed = new Map<string, number>()
   for await (const { key, bytes } of readList(folder, manifest)) listed.set(key, bytes)
   if (manifest.files.stay_in === null) await restoreFiles(folder, files, listed)
@@ -95,27 +108,61 @@ export async function restore<Prepared>(
   return { manifest, prepared: await restoreFile(from, to, prepare) }
 }
 
+function refuseInhabited({ dataDir }: StoreLocation): void {
+  if (isInhabited(layOut(dataDir).locks))
+    throw new StartupError('A server works on this installation; stop all of its servers first.')
+}
+
+/**
+ * Makes the folder of a restore, which marks the data directory, and takes its lock. The folder outlives this process.
+ * @throws StartupError when another process has it, or a server came before
+ */
+function markFolder(to: StoreLocation): FileLock {
+  const { restoring, database } = layOut(to.dataDir)
+  const isFirst = !existsSync(restoring)
+  makeFolder(restoring)
+  const path = join(restoring, 'restore.lock')
+  closeSync(openSync(path, 'a', 0o600))
+  const lock = seizeLock(path)
+  if (lock === null) throw new StartupError(`Another process restores into ${to.dataDir}; wait for its end.`)
+  try {
+    // A server has its lock before it looks for the mark, and its database after.
+    refuseInhabited(to)
+    refuseDatabase(database)
+  } catch (error) {
+    if (isFirst) rmSync(restoring, { recursive: true })
+    lock.release()
+    throw error
+  }
+  return lock
+}
+
 async function restoreFile<Prepared>(
   from: string,
   to: StoreLocation,
   prepare: (to: StoreLocation) => Promise<Prepared>,
 ): Promise<Prepared> {
-  const dataDir = join(to.dataDir, 'restoring')
-  rmSync(dataDir, { recursive: true, force: true })
-  makeFolder(dataDir)
-  try {
-    const { database } = layOut(dataDir)
-    copyFileSync(from, database)
-    const prepared = await prepare({ ...to, dataDir })
-    // What was changed is in the file only when the last connection has closed.
-    if (existsSync(`${database}-wal`)) throw new Error('the database is still open')
-    flush(database)
-    renameSync(database, layOut(to.dataDir).database)
-    flush(to.dataDir)
-    return prepared
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+  const { restoring: dataDir, database: target } = layOut(to.dataDir)
+  const { database } = layOut(dataDir)
+  // What an earlier attempt left.
+  for (const path of [`${database}-wal`, `${database}-shm`]) rmSync(path, { force: true })
+  copyFileSync(from, database)
+  const prepared = await prepare({ ...to, dataDir })
+  // What was changed is in the file only when the last connection has closed.
+  if (existsSync(`${database}-wal`)) throw new Error('the database is still open')
+  flush(database)
+  refuseDatabase(target)
+  renameSync(database, target)
+  flush(to.dataDir)
+  rmSync(dataDir, { recursive: true })
+  return prepared
+}
+
+function refuseDatabase(path: string): void {
+  if (existsSync(path))
+    throw new StartupError(
+      `There is a database ${path} already; move the folder away, or set MEDIAGEN_DATA_DIR to another one.`,
+    )
 }
 
 /** @throws StartupError unless the target has nothing, or only files of this backup */
@@ -132,10 +179,7 @@ async function requireRoom({ folder, to, files, bucket }: RestoreOrder, manifest
   if (to.databaseUrl) {
     const { requireEmptyDatabase } = await import('../../../storage/postgres/dump.ts')
     await requireEmptyDatabase(to.databaseUrl)
-  } else if (existsSync(database))
-    throw new StartupError(
-      `There is a database ${database} already; move the folder away, or set MEDIAGEN_DATA_DIR to another one.`,
-    )
+  } else refuseDatabase(database)
   const { stay_in: stayed } = manifest.files
   if (stayed !== null) {
     if (bucket === null)
