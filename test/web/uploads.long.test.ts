@@ -98,8 +98,9 @@ inBrowser('a file is chosen, shown, priced and made into something', async () =>
   ).toBe(120)
   // What was made goes on to another form; the server has it already.
   const stored = (await uploads()).length
-  await page.until(`${textOf('.job .actions button:nth-child(2)')} === 'Use in Copy'`)
-  await press('.job .actions button:nth-child(2)')
+  const goOn = `[...document.querySelectorAll('.job .actions button')].find((one) => one.textContent === 'Use in Copy')`
+  await page.until(goOn)
+  await page.evaluate(`${goOn}.click()`)
   expect(await arrived()).toMatch(/^harbour\.png/)
   expect(await uploads()).toHaveLength(stored)
   // What is no longer needed makes room.
