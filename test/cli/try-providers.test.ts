@@ -51,18 +51,21 @@ test('all runs together cost no more than was allowed, and the lines can be past
     expect.stringMatching(
       /^\| \d{4}-\d\d-\d\d \| \S+ \| replicate \| test\/replicate \| succeeded \| 1 credit \| [\d.]+ s \|/,
     ),
-    expect.stringMatching(/\| fal \| test\/fal \| refused \| 0 credits \| .* needs 1 credit/),
+    expect.stringMatching(
+      /\| fal \| test\/fal \| skipped \| 0 credits \| +\| costs 1 credit, and 0 of --max-credits are left/,
+    ),
   ])
   expect(submitted).toBe(1)
   expect(status).toBe(1)
 })
 
-test('what a provider refuses is said, and charges nothing', async () => {
-  const { status, stdout } = await tryFakes(['fal'], ['--max-credits', '5', '--json'], ({ method }) =>
+test('what a provider refuses is said, charges nothing, and counts as spent', async () => {
+  const { status, stdout } = await tryFakes(['fal', 'replicate'], ['--max-credits', '1', '--json'], ({ method }) =>
     method === 'POST' ? { status: 422, json: { detail: 'no such picture' } } : null,
   )
   expect(JSON.parse(stdout)).toMatchObject([
     { provider: 'fal', result: 'failed', credits: 0, detail: expect.stringContaining('no such picture') },
+    { provider: 'replicate', result: 'skipped' },
   ])
   expect(status).toBe(1)
 })

@@ -4,13 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
-import {
-  createClient as createUser,
-  type Job,
-  JobFailed,
-  type MediagenClient,
-  Refused,
-} from '@mediagen/client/client.ts'
+import { createClient as createUser, type Job, type MediagenClient, Refused } from '@mediagen/client/client.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../../app/app.ts'
@@ -22,6 +16,7 @@ import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/text/hidden-characters.ts'
 import { toPermissionCode } from '../../services/messages/convert.ts'
 import { buildInput, type InputOptions } from '../user/input.ts'
+import { type Interrupts, watchInterrupts } from '../user/interrupts.ts'
 import { print } from '../user/print.ts'
 import { findSchema, type Schema } from '../user/schema.ts'
 import { countCredits } from '../user/words.ts'
@@ -97,7 +92,10 @@ async function tryModels(named: readonly string[], options: TryOptions): Promise
   try {
     const { app, client } = await startServer(folder, options.maxCredits)
     await using _ = app
+    using interrupts = watchInterrupts()
     const tried: Tried[] = []
+    // What was started may have been billed, whatever became of it.
+    let left = options.maxCredits
     for (const provider of new Set(known.map((model) => model.provider))) {
       const wanted = known.filter((one) => one.provider === provider && (named.length === 0 || named.includes(one.id)))
       const waiting = wanted.filter((one) => one.waits_for !== null)
@@ -114,7 +112,15 @@ async function tryModels(named: readonly string[], options: TryOptions): Promise
         for (const { one, plan: found } of ready)
           if (typeof found === 'string') tried.push(skip(one.id, provider, found))
       }
-      for (const { one, input } of chosen) tried.push(await tryModel(client, provider, one.id, input))
+      for (const { one, input, credits } of chosen) {
+        if (interrupts.requested()) return tried
+        if (credits > left)
+          tried.push(skip(one.id, provider, `costs ${countCredits(credits)}, and ${left} of --max-credits are left`))
+        else {
+          left -= credits
+          tried.push(await tryModel(client, provider, one.id, input, interrupts))
+        }
+      }
     }
     return tried
   } finally {
@@ -169,11 +175,13 @@ function fillIn({ required = [], properties = {} }: Schema): Record<string, unkn
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 
+/** Runs a model; whatever goes wrong is its line. Ctrl-C cancels the job, and its end is waited for. */
 async function tryModel(
   client: MediagenClient,
   provider: string,
   model: string,
   input: Planned['input'],
+  interrupts: Interrupts,
 ): Promise<Tried> {
   const startedAt = performance.now()
   const end = (result: string, credits: number, detail: string): Tried => {
@@ -181,13 +189,14 @@ async function tryModel(
     return { provider, model, result, credits, seconds, detail }
   }
   try {
-    const job = await client.generate(model, input)
+    const { job_id: jobId } = await client.start(model, input)
+    interrupts.onFirst(() => void client.cancel(jobId).catch(() => {}))
+    const job = await client.follow(jobId, { signal: interrupts.again })
+    if (job.error) return end(job.status, job.credits, `${job.error.code}: ${job.error.message}`)
     const sizes = await Promise.all(job.outputs.map(async (output) => (await client.download(output)).size))
     return end(job.status, job.credits, job.outputs.map((output, at) => describe(output, sizes[at] ?? 0)).join('; '))
   } catch (error) {
-    if (error instanceof JobFailed) return end(error.job.status, error.job.credits, `${error.code}: ${error.message}`)
-    if (error instanceof Refused) return end('refused', 0, error.message)
-    throw error
+    return end(error instanceof Refused ? 'refused' : 'unknown', 0, (error as Error).message)
   }
 }
 
