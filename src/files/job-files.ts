@@ -34,9 +34,9 @@ export function createJobFiles({ store, blobs, urls }: JobFilesDeps): JobFiles {
       return upload ? { key: upload.key } : { missing: 'It was an upload, which has expired or was deleted.' }
     }
     if (asset === null) return { missing: gone }
-    // As everywhere, anyone with a validly signed URL may read the file; its owner may without.
+    // As everywhere, anyone with a validly signed URL may read the file; its owner may without, if the job's record shows it.
     const [jobId = ''] = folder.split('-')
-    if (asset.valid || (await store.getJob(accountId, jobId)) !== null) return { key: asset.key }
+    if (asset.valid || shows(await store.getJob(accountId, jobId), asset.key)) return { key: asset.key }
     return { missing: 'Its URL has expired.' }
   }
 
@@ -66,6 +66,12 @@ export function createJobFiles({ store, blobs, urls }: JobFilesDeps): JobFiles {
 }
 
 const gone = 'It has expired, or was deleted.'
+
+/** Whether a job has delivered a file. Outputs under review are withheld. */
+function shows(job: Job | null, key: string): boolean {
+  if (job?.status !== 'succeeded' || job.deletedAtMs !== null) return false
+  return job.outputs.some((output) => output.key === key || output.previewKey === key)
+}
 
 function missing(path: string, words: string): JobFile {
   return { path, bytes: 0, content: null, missing: words }

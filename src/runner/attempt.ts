@@ -12,7 +12,7 @@ import type { Allowance } from './slots/allowance.ts'
 
 /** What a run needs. */
 export interface RunDeps {
-  readonly store: Pick<Store, 'finishJob' | 'getJob' | 'saveCheckpoint' | 'showPreview'>
+  readonly store: Pick<Store, 'finishJob' | 'getInput' | 'getJob' | 'saveCheckpoint' | 'showPreview'>
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
   readonly media: MediaSource
@@ -67,6 +67,8 @@ export interface Attempt {
   readonly enter: () => Promise<void>
   /** Whether something was submitted to another server, by this run or by the one that it continues. */
   isSubmitted: boolean
+  /** Whether its input is the one of the record, with what the start added. */
+  isAsRecorded: boolean
   readonly deps: RunDeps
   /** Ends the run because its claim is lost. */
   readonly lose: () => void

@@ -85,6 +85,7 @@ export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run 
     time,
     enter,
     isSubmitted: claimed.msSinceSubmission !== null,
+    isAsRecorded: true,
     deps,
     lose: () => stop('lost'),
     abandoned: abandon.signal,

@@ -23,6 +23,7 @@ export interface RunnerDeps extends Omit<RunDeps, 'onFetched'>, SweeperDeps {
       | 'saveCheckpoint'
       | 'showPreview'
       | 'finishJob'
+      | 'getInput'
       | 'getJob'
       | 'onNotification'
     >

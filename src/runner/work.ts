@@ -32,7 +32,7 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const engine = engines.get(model.engine.kind)
   if (!engine)
     throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
-  const running = runEngine(engine, checkInput(attempt), attempt)
+  const running = runEngine(engine, await checkInput(attempt), attempt)
   attempt.engineEnd = running.catch(() => {})
   const result = await untilDecided(running, watched.signal)
   try {
@@ -53,7 +53,7 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
  * @throws PriceError if this server made the files and their price is unknown
  */
 function price(
-  { claimed, model, isSubmitted, deps }: Attempt,
+  { claimed, model, isSubmitted, isAsRecorded, deps }: Attempt,
   outputs: readonly Asset[],
   { usage: reported, made = outputs.length, upstreamModel = null }: EngineResult,
 ): JobOutcome {
@@ -63,7 +63,7 @@ function price(
     const creditsActual =
       usagePrice === null ? shareOf(job.creditsHeld, outputs.length, made) : priceUsage(usagePrice, usage)
     const madeBy = { version: model.runVersion, engine: model.engine.kind, model: upstreamModel }
-    return { status: 'succeeded', outputs, creditsActual, madeBy }
+    return { status: 'succeeded', outputs, creditsActual, ...(isAsRecorded && { madeBy }) }
   } catch (error) {
     if (!isSubmitted) throw error
     deps.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
@@ -82,14 +82,21 @@ function refuse(
   return review(outputs, 'output_invalid', words)
 }
 
-/** The input with defaults: those of its start stay. The catalog may have changed since. */
-function checkInput(attempt: Attempt): JsonObject {
-  const { input } = attempt.claimed
+/**
+ * The input with defaults: those of its start stay. The catalog may have changed since; what the start added is left out if it does
+ * not fit any more, and then nothing is said of how the job could be made again.
+ */
+async function checkInput(attempt: Attempt): Promise<JsonObject> {
+  const { input, job } = attempt.claimed
   const checked = attempt.model.checkInput(input)
   if (checked.ok) return checked.input
   // A submission that was made is not refused afterwards.
   if (continues(attempt)) return input
-  throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
+  const stored = await attempt.deps.store.getInput(job.jobId)
+  const sent = stored && attempt.model.checkInput(stored.input)
+  if (!sent?.ok) throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
+  attempt.isAsRecorded = false
+  return sent.input
 }
 
 /**

@@ -1,9 +1,13 @@
 // mediagen generate --count and --vary, against a real server: one set, priced whole, and each of it for itself.
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { openCommandLine, watchEnd } from './command-line.ts'
@@ -152,4 +156,41 @@ test('Ctrl-C cancels all that have started, and nothing is charged', async () =>
     { status: 'canceled', credits: 0 },
   ])
   expect((await app.send('/v1/wallet', { key: user.key })).body).toEqual({ available: 100, held: 0 })
+})
+
+test('a second Ctrl-C before the starts are answered says that they may have arrived, and how to go on', async () => {
+  await using user = await openUser()
+  const started: string[] = []
+  // What the server did, it does not say.
+  const between = createServer((request, response) => void pass(request, response))
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request)
+    const headers = { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' }
+    const key = request.headers['idempotency-key']
+    const answer = await fetch(app.url + request.url, {
+      method: request.method ?? 'GET',
+      headers: { ...headers, ...(typeof key === 'string' && { 'idempotency-key': key }) },
+      ...(body.length > 0 && { body }),
+    })
+    if (request.url?.startsWith('/v1/generate')) started.push(String(key))
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }
+  between.listen(0, '127.0.0.1')
+  await once(between, 'listening')
+  const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`
+  const child = await user.line.start(['generate', model, '--vary', 'title=wait 1,wait 2', '--json'], {
+    MEDIAGEN_URL: url,
+  })
+  const ended = watchEnd(child)
+  await expect.poll(() => started.length).toBe(2)
+  // Two within a second are one wish.
+  const pressing = setInterval(() => child.kill('SIGINT'), 300)
+  const { status, stdout, stderr } = await ended
+  clearInterval(pressing)
+  between.closeAllConnections()
+  between.close()
+  expect(status).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject([{ status: 'unknown' }, { status: 'unknown' }])
+  const [, key] = /--idempotency-key (\S+) resumes/.exec(stderr) ?? []
+  expect(started.toSorted()).toEqual([`${key}-1`, `${key}-2`])
 })

@@ -130,3 +130,27 @@ test('P372 webhooks listen sends what ends from now on to a local program, once 
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
   expect(receiver.received).toHaveLength(3)
 })
+
+test('P372 webhooks listen sends the end of each job of a long queue, and keeps a secret that it was given', async () => {
+  const settings = { MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false', MEDIAGEN_RATE_LIMIT: '0', MEDIAGEN_BYTE_RATE: '0' }
+  await using hooks = await startWebhookApp(settings)
+  await using cli = openCommandLine({ MEDIAGEN_URL: hooks.app.url, MEDIAGEN_KEY: hooks.app.account.key })
+  await using receiver = await openReceiver()
+  const gate = hooks.app.gate()
+  const start = async () =>
+    (await hooks.app.generate('test/gate/text-to-image', gate.input, { wait: false })).body.job_id
+  // More than a page, and others that came after the oldest.
+  const ids = [await start()]
+  for (let batch = 0; batch < 11; batch++) ids.push(...(await Promise.all(Array.from({ length: 50 }, start))))
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+  const child = await cli.start(['webhooks', 'listen', receiver.url, '--json', '--secret', secret])
+  const ended = watchEnd(child)
+  const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]()
+  expect(JSON.parse((await lines.next()).value ?? 'null')).toEqual({ url: receiver.url })
+  for (const id of ids.slice(0, 3)) await hooks.app.send(`/v1/jobs/${id}/cancel`, { method: 'POST' })
+  const told = new Set<string>()
+  for (let count = 0; count < 3; count++) told.add(JSON.parse((await lines.next()).value ?? 'null').job_id)
+  expect(told).toEqual(new Set(ids.slice(0, 3)))
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ status: 0, stderr: '' })
+})

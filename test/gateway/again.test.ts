@@ -46,9 +46,11 @@ interface Shape {
   readonly version?: string
   readonly size?: number
   readonly model?: string
+  /** Whether inputs have a prompt alone. */
+  readonly isBare?: boolean
 }
 
-function writeCatalog(name: string, { version, size = 512, model = 'up/paint' }: Shape = {}): string {
+function writeCatalog(name: string, { version, size = 512, model = 'up/paint', isBare = false }: Shape = {}): string {
   const entry = (id: string, engine: object, input: object) => ({
     id,
     name: 'Paint',
@@ -62,8 +64,8 @@ function writeCatalog(name: string, { version, size = 512, model = 'up/paint' }:
     ...(version !== undefined && { version }),
     input: { type: 'object', additionalProperties: false, properties: input },
   })
-  const sized = { ...properties, size: { type: 'integer', default: size } }
-  const { seed: _, ...seedless } = sized
+  const sized = isBare ? { prompt: properties.prompt } : { ...properties, size: { type: 'integer', default: size } }
+  const { seed: _, ...seedless } = { seed: null, ...sized }
   const path = join(folder, name)
   const models = [
     entry('test/chance', { kind: 'chance', model }, sized),
@@ -185,6 +187,37 @@ describe('the record of a job', () => {
       '1',
       [{ code: 'version_changed', detail: 'It was made with version 1; the model has version 2 now.' }],
     ])
+  })
+})
+
+test('a queued job whose defaults do not fit the model any more is made as it was sent, and its record names no seed', async () => {
+  const dataDir = join(folder, 'narrowed')
+  await createDataDir(dataDir)
+  const open = (name: string, shape: Shape, roles: string) => {
+    const settings = { MEDIAGEN_CATALOG: writeCatalog(name, shape), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_ROLES: roles }
+    return startTestApp(settings, { engines })
+  }
+  let key: string
+  let jobId: string
+  {
+    await using before = await open('wide.json', {}, 'api')
+    key = before.account.key
+    jobId = (await before.generate('test/chance', { prompt: 'narrow' }, { wait: false })).body.job_id
+    expect((await readAgain(jobId, before)).input).toMatchObject({
+      prompt: 'narrow',
+      size: 512,
+      seed: expect.any(Number),
+    })
+  }
+  await using after = await open('narrow.json', { isBare: true }, 'api,worker')
+  const read = async () => (await after.send(`/v1/jobs/${jobId}`, { key })).body
+  await expect.poll(async () => (await read()).status).toBe('succeeded')
+  expect(runs.at(-1)).toEqual({ prompt: 'narrow' })
+  const { reproduction } = await read()
+  expect(reproduction).toMatchObject({
+    input: { prompt: 'narrow' },
+    seed: null,
+    not_guaranteed: [{ code: 'not_recorded' }, {}],
   })
 })
 

@@ -36,6 +36,8 @@ interface Outcome {
   readonly job: Job | null
   readonly error: Error | null
   readonly files?: readonly string[]
+  /** Whether a start without an answer may have arrived. */
+  readonly isSent?: boolean
 }
 
 /** Whether the options ask for a set. */
@@ -90,12 +92,12 @@ export async function generateSet(user: UserContext, model: string, options: Gen
         `${index + 1}/${ended.length} ${escapeHidden(error.message)}${job ? ` (${job.job_id})` : ''}\n`,
         process.stderr,
       )
-  if (missed.some(({ job, error }) => job === null && mayPass(error)))
+  if (missed.some(({ isSent }) => isSent))
     say(`The same command with --idempotency-key ${key} resumes these and pays once.\n`, process.stderr)
   if (missed.some(({ job }) => job !== null && !isTerminal(job)))
     say('Jobs that have not ended go on; “mediagen watch JOB_ID” waits for one.\n', process.stderr)
   if (missed.length > 0)
-    throw new StartupError(`${missed.length} of ${ended.length} ${detach ? 'were not started' : 'have no output'}.`)
+    throw new StartupError(`${missed.length} of ${ended.length} have no ${detach ? 'job' : 'output'}.`)
 }
 
 /** The inputs of a set. The same command with the same key has the same ones. */
@@ -178,7 +180,7 @@ async function priceSet(
 ): Promise<readonly Priced[]> {
   return mapSome(planned, async (one) => {
     // A key of this command itself was never used.
-    const earlier = options.idempotencyKey === undefined ? null : await findEarlier(client, one.idempotencyKey)
+    const earlier = options.idempotencyKey === undefined ? null : await findEarlier(client, one.idempotencyKey, signal)
     if (earlier) return { ...one, quote: null }
     const quote = await repeat(() => client.quote(model, one.input, signal), signal).catch((error: unknown) =>
       explainInput(error, model, one.input, options),
@@ -187,9 +189,10 @@ async function priceSet(
   })
 }
 
-async function findEarlier(client: UserContext['client'], key: string): Promise<Job | null> {
+async function findEarlier(client: UserContext['client'], key: string, signal: AbortSignal): Promise<Job | null> {
   try {
-    return (await client.jobs({ idempotency_key: key })).data[0] ?? null
+    const { data } = await repeat(() => client.jobs({ idempotency_key: key }), signal)
+    return data[0] ?? null
   } catch (error) {
     // A key that may start jobs and not read them: the server finds out.
     if (error instanceof Refused && error.code === 'missing_permission') return null
@@ -230,8 +233,13 @@ async function startSet(
   const started: Job[] = []
   interrupts.onFirst(() => {
     say('canceling; press Ctrl-C again to stop waiting\n', process.stderr)
-    for (const { job_id } of started) client.cancel(job_id).catch(() => {})
+    void mapSome(started, cancel)
   })
+  async function cancel({ job_id }: Job): Promise<void> {
+    await repeat(() => client.cancel(job_id), interrupts.again).catch((error: unknown) => {
+      if (mayPass(error)) say(`${job_id} could not be canceled, and goes on\n`, process.stderr)
+    })
+  }
   return mapSome(priced, async ({ input, quote, idempotencyKey }): Promise<Outcome> => {
     if (interrupts.requested()) return { job: null, error: new StartupError('Not started.') }
     const terms = { idempotencyKey, labels, webhookUrl, signal: interrupts.again }
@@ -240,11 +248,13 @@ async function startSet(
     const price = own ? { maxCredits: quote?.credits } : { quote: quote ?? undefined }
     try {
       const job = await client.start(model, input, { ...terms, ...price })
-      if (interrupts.requested()) client.cancel(job.job_id).catch(() => {})
+      if (interrupts.requested()) void cancel(job)
       started.push(job)
       return { job, error: null }
     } catch (error) {
-      return { job: null, error: error as Error }
+      const { aborted } = interrupts.again
+      const isSent = aborted || mayPass(error)
+      return { job: null, error: aborted ? new StartupError('It may have been started.') : (error as Error), isSent }
     }
   })
 }
@@ -288,10 +298,10 @@ function numberFile(output: string | undefined, index: number, total: number): s
   return output?.replace(/(\.[^./]*)?$/, `-${number}$1`)
 }
 
-function toRow({ job, error, files = [] }: Outcome, { differs }: Priced): Printed {
+function toRow({ job, error, files = [], isSent = false }: Outcome, { differs }: Priced): Printed {
   return {
     variation: differs,
-    status: job?.status ?? 'not_started',
+    status: job?.status ?? (isSent ? 'unknown' : 'not_started'),
     files,
     credits: job === null ? 0 : isTerminal(job) ? job.billing.charged : job.credits,
     job_id: job?.job_id ?? null,

@@ -1,9 +1,10 @@
 // mediagen webhooks: endpoints of the account, and events forwarded to a program on this machine.
 import { createHash, randomBytes } from 'node:crypto'
-import { type Job, type MediagenClient, mayPass, Refused } from '@mediagen/client/client.ts'
-import { pause } from '@mediagen/client/follow.ts'
+import { type Job, type ListOptions, type MediagenClient, mayPass, Refused } from '@mediagen/client/client.ts'
+import { pause, repeat } from '@mediagen/client/follow.ts'
 import { createHttp } from '@mediagen/client/http.ts'
 import { type CreatedWebhook, isTerminal } from '@mediagen/client/records.ts'
+import { mapSome } from '@mediagen/client/variations.ts'
 import type { Command } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/text/hidden-characters.ts'
@@ -14,7 +15,7 @@ import { withServer } from './server.ts'
 const secretPrefix = 'whsec_'
 const secretBytes = 24
 const lookMs = 1000
-const pageSize = 100
+const pageSize = 500
 // As long as a server waits.
 const answerMs = 15_000
 
@@ -78,10 +79,12 @@ async function listen(client: MediagenClient, to: string, options: ListenOptions
   process.once('SIGINT', stop).once('SIGTERM', stop)
   try {
     const watcher = await watchJobs(client)
+    // One that was given is nobody else's business, such as that of a log.
+    const shown = options.secret === undefined ? { secret } : {}
     say(
       options.json
-        ? `${JSON.stringify({ url, secret })}\n`
-        : `Events go to ${url}, signed with ${secret}. Ctrl-C ends it.\n`,
+        ? `${JSON.stringify({ url, ...shown })}\n`
+        : `Events go to ${url}, signed with ${shown.secret ?? 'the secret that was given'}. Ctrl-C ends it.\n`,
     )
     while (!stopped.signal.aborted) {
       for (const job of await watcher.look()) {
@@ -129,56 +132,76 @@ async function forward(
   }
 }
 
+const changing = ['queued', 'running', 'needs_review'] as const
+
 /** Looks for jobs that ended, or went under review, since it was made: by reading, as an account has no stream of its jobs. */
 async function watchJobs(client: MediagenClient): Promise<{ look(): Promise<readonly Job[]> }> {
   const known = new Map<string, Job['status']>()
-  const mayChange = (status: Job['status']): boolean => !isTerminal({ status }) || status === 'needs_review'
   const { data: newest } = await client.jobs({ limit: pageSize })
-  const open = await Promise.all(
-    ['queued', 'running', 'needs_review'].map((status) => client.jobs({ status, limit: pageSize })),
-  )
-  for (const { job_id, status } of [...newest, ...open.flatMap(({ data }) => data)]) known.set(job_id, status)
+  for (const { job_id, status } of [...newest, ...(await readChanging(client))]) known.set(job_id, status)
   const since = newest[0]?.created_at ?? ''
 
   /** The newest jobs, down to one that is known. */
-  async function readNew(): Promise<readonly Job[]> {
-    const jobs: Job[] = []
-    for (;;) {
-      const page = await client.jobs({ limit: pageSize, offset: jobs.length })
-      jobs.push(...page.data)
-      const reachesKnown = page.data.some(({ job_id, created_at }) => known.has(job_id) || created_at < since)
-      if (reachesKnown || !page.has_more) return jobs
+  const readNew = (): Promise<readonly Job[]> =>
+    readPages(client, {}, (page) => page.some(({ job_id, created_at }) => known.has(job_id) || created_at < since))
+
+  /** A job that may have ended; null if it is gone, or cannot be read now: the next look reads it. */
+  async function readOne(id: string): Promise<Job | null> {
+    try {
+      return await repeat(() => client.job(id), undefined)
+    } catch (error) {
+      if (mayPass(error)) return null
+      if (!(error instanceof Refused) || error.code !== 'job_not_found') throw error
+      known.delete(id)
+      return null
     }
   }
-  async function readOpen(seen: ReadonlySet<string>): Promise<readonly Job[]> {
-    const ids = [...known].flatMap(([id, status]) => (mayChange(status) && !seen.has(id) ? id : []))
-    const read = async (id: string): Promise<Job | null> => {
-      try {
-        return await client.job(id)
-      } catch (error) {
-        if (!(error instanceof Refused) || error.code !== 'job_not_found') throw error
-        known.delete(id)
-        return null
-      }
-    }
-    return (await Promise.all(ids.map(read))).filter((job) => job !== null)
-  }
+
   return {
     async look() {
       try {
-        const fresh = await readNew()
-        const jobs = [...fresh, ...(await readOpen(new Set(fresh.map(({ job_id }) => job_id))))]
-        // Older ones that were not read before had ended before.
-        const changed = jobs.filter(({ job_id, status, created_at }) =>
-          known.has(job_id) ? known.get(job_id) !== status : created_at >= since,
+        const jobs = new Map<string, Job>()
+        for (const job of [...(await readChanging(client)), ...(await readNew())]) jobs.set(job.job_id, job)
+        const left = [...known].flatMap(([id, status]) =>
+          (changing as readonly string[]).includes(status) && !jobs.has(id) ? id : [],
         )
-        for (const { job_id, status } of changed) known.set(job_id, status)
-        return changed.filter(isTerminal).toReversed()
+        for (const job of await mapSome(left, readOne)) if (job) jobs.set(job.job_id, job)
+        const ended: Job[] = []
+        for (const job of jobs.values()) {
+          const { job_id, status, created_at } = job
+          // Older ones that were not read before had ended before.
+          const isNews = known.has(job_id) ? known.get(job_id) !== status : created_at >= since
+          known.set(job_id, status)
+          if (isNews && isTerminal(job)) ended.push(job)
+        }
+        return ended.toSorted((a, b) => Date.parse(a.finished_at ?? '') - Date.parse(b.finished_at ?? '') || 0)
       } catch (error) {
         // The next look finds what ended meanwhile.
         if (mayPass(error)) return []
         throw error
       }
     },
+  }
+}
+
+/** All jobs whose status may change. */
+async function readChanging(client: MediagenClient): Promise<readonly Job[]> {
+  const jobs: Job[] = []
+  for (const status of changing) jobs.push(...(await readPages(client, { status })))
+  return jobs
+}
+
+/** Reads a list to its end, or as far as it is wanted. */
+async function readPages(
+  client: MediagenClient,
+  filter: ListOptions,
+  isEnough: (page: readonly Job[]) => boolean = () => false,
+): Promise<readonly Job[]> {
+  const jobs: Job[] = []
+  for (;;) {
+    const offset = jobs.length
+    const { data, has_more } = await repeat(() => client.jobs({ ...filter, limit: pageSize, offset }), undefined)
+    jobs.push(...data)
+    if (!has_more || isEnough(data)) return jobs
   }
 }

@@ -8,9 +8,9 @@ import { EngineError } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
 import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
-import { boundProvenance } from '../../core/files/provenance.ts'
 import { invalidOutput } from './invalid-output.ts'
 import type { Inspection, InspectRequest, VerifyRequest } from './probe/inspection.ts'
+import { boundProvenance } from './provenance/bound.ts'
 import { isCheckable, withCheck } from './provenance/read.ts'
 import type { Checked } from './provenance/verify.ts'
 
@@ -116,8 +116,11 @@ export function createProber(options: ProberOptions): Prober {
       })
       return checked as Checked | null
     } catch (error) {
-      if (!isBroken(error)) throw error
-      return { verified: false, problem: `The manifest ${error.message.replace('decode', 'check')}` }
+      if (isBroken(error))
+        return { verified: false, problem: `The manifest ${error.message.replace('decode', 'check')}` }
+      if (signal.aborted) throw error
+      // What was paid for is delivered, checked or not.
+      return null
     }
   }
 

@@ -41,7 +41,8 @@ export function toReproduction(
 
 const unrecorded: NotGuaranteed = {
   code: 'not_recorded',
-  detail: 'It was made by a version of this server that did not record the model’s version and a seed.',
+  detail:
+    'Version and seed were not recorded: an older version of this server made it, or its defaults did not fit the model any more.',
 }
 const removed: NotGuaranteed = { code: 'input_removed', detail: 'Its input was removed.' }
 

@@ -127,11 +127,7 @@ export function openDatabase(
     max: connections,
     pipeline: true,
     allowExitOnIdle: true,
-    async onConnect(client) {
-      await refuseStandby(client)
-      // A server may have been there before its database was replaced.
-      if (!restores && (await isRestoring(client))) throw new Error('the database is being restored from a backup')
-    },
+    onConnect: (client) => refuse(client, restores),
   }
   const pool = new Pool(config)
   /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is known. */
@@ -309,9 +305,11 @@ function isLost(error: unknown): error is StorageError {
 }
 
 /** Refuses a standby: it answers reads, so a process that changes nothing would not notice that another server leads. */
-async function refuseStandby(client: ClientBase): Promise<void> {
+async function refuse(client: ClientBase, restores: boolean): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>('SELECT pg_is_in_recovery() AS follows')
   if (rows[0]?.follows) throw new Error('the server follows another one and takes no changes')
+  // This process may have been there before its database was replaced.
+  if (!restores && (await isRestoring(client))) throw new Error('the database is being restored from a backup')
 }
 
 /** A table that is there while a backup is restored: what is in the database is not complete then. */

@@ -9,6 +9,8 @@ export type Claims = Pick<Provenance, 'issuer' | 'generator' | 'actions' | 'sour
 const codes = /^https?:\/\/cv\.iptc\.org\/newscodes\/digitalsourcetype\/([A-Za-z]+)$/
 const mostBoxes = 10_000
 const mostParents = 10
+// Lists of empty lists take hundreds of times as much when they are decoded. Pictures, which are larger, are not in CBOR.
+const mostCborBytes = 256 * 1024
 // COSE: RFC 9052, 4.2, and the certificates of RFC 9360, 2.
 const certificates = 33
 const untagged = { 0: unwrap, 1: unwrap, 18: unwrap, 37: unwrap }
@@ -62,6 +64,8 @@ function readBoxes(bytes: Buffer): LabelledBox[] {
       children: () => readBoxes(body),
       content() {
         const cbor = rest.find((part) => part.type === 'cbor')
+        if (cbor && cbor.body.length > mostCborBytes)
+          throw new Error(`a box has more than ${mostCborBytes} bytes of CBOR`)
         return cbor && decode(cbor.body, { useMaps: true, tags: untagged })
       },
     })

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 import type { Provenance } from '../../../core/files/provenance.ts'
 import { readAt } from '../read-at.ts'
+import { boundProvenance } from './bound.ts'
 import { readClaims } from './claims.ts'
 import { findManifest, mostManifestBytes } from './manifest.ts'
 import type { Checked } from './verify.ts'
@@ -39,7 +40,8 @@ export async function readProvenance(path: string, contentType: string, xmp: Buf
   } catch (error) {
     problem = `The manifest cannot be read: ${(error as Error).message}`
   }
-  return { ...unread, ...claims, sourceType: claims.sourceType ?? sourceType, problem }
+  // The answer of a process has a bound.
+  return boundProvenance({ ...unread, ...claims, sourceType: claims.sourceType ?? sourceType, problem })
 }
 
 /** Whether a manifest was found that can be checked. */

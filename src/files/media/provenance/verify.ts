@@ -13,7 +13,7 @@ const untrusted = 'signingCredential.untrusted'
 
 /** Checks signature and content of a file with a manifest; null without the library. */
 export async function verifyManifest(path: string, mimeType: string): Promise<Checked | null> {
-  const c2pa = await loadC2pa()
+  const c2pa = await loadC2pa().catch(() => null)
   if (c2pa === null) return null
   try {
     const reader = await c2pa.Reader.fromAsset({ path, mimeType }, c2paSettings)

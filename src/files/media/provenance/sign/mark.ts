@@ -58,7 +58,8 @@ function markJpeg(picture: Buffer, packet: Buffer): Buffer {
 }
 
 function markWebp(picture: Buffer, packet: Buffer, width: number, height: number): Buffer {
-  const chunks = picture.subarray(12)
+  // Bytes behind its end are no chunk.
+  const chunks = picture.subarray(12, 8 + picture.readUInt32LE(4))
   const first = chunks.toString('latin1', 0, 4)
   let extended: Buffer
   if (first === 'VP8X') {

@@ -54,7 +54,14 @@ async function addMark({ path, signedPath, ...facts }: SignRequest, packet: Buff
   const { default: sharp } = await import('sharp')
   const { xmp } = await sharp(path).metadata()
   if (xmp) return false
-  await writeFile(signedPath, mark(await readFile(path), packet, facts))
+  const marked = mark(await readFile(path), packet, facts)
+  // What was paid for is not replaced by a copy that cannot be read.
+  await sharp(marked, { failOn: 'error' })
+    .stats()
+    .catch((cause: Error) => {
+      throw new EngineError('not_signed', `the mark would break the picture: ${cause.message}`, false, { cause })
+    })
+  await writeFile(signedPath, marked)
   return true
 }
 

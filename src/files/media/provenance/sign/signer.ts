@@ -1,13 +1,14 @@
 // Signs and marks outputs in forked processes. A file that cannot be signed stays as it is, and its record says why.
-import { rename } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
 import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
-import { boundProvenance, type Claim } from '../../../../core/files/provenance.ts'
+import type { Claim } from '../../../../core/files/provenance.ts'
 import type { Inspection } from '../../probe/inspection.ts'
+import { boundProvenance } from '../bound.ts'
 import { mayHaveManifest } from '../manifest.ts'
 import type { Credentials } from './certificate.ts'
 import { canMark } from './mark.ts'
@@ -104,11 +105,13 @@ export function createSigner(options: SignerOptions): Signer {
       },
       async collect(signed, { output }) {
         if (signed === null) return null
-        if (!/^[0-9a-f]{64}$/.test(signed.sha256)) throw failed('what signs it gives an impossible answer')
+        const { bytes, sha256, provenance: said } = signed
+        const { size } = await stat(join(output, signedName))
+        if (bytes !== size || !/^[0-9a-f]{64}$/.test(sha256)) throw failed('what signs it gives an impossible answer')
         // Beside it first: from another disk it is copied, and never onto another file.
         await moveFile(join(output, signedName), `${path}.signed`)
         await rename(`${path}.signed`, path)
-        return { ...signed, provenance: boundProvenance(signed.provenance) }
+        return { bytes, sha256, provenance: boundProvenance(said) }
       },
       owner,
       signal,
