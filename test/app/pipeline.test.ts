@@ -1,5 +1,5 @@
 // What a process notices of others in its data directory.
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { startPipeline } from '../../src/app/pipeline.ts'
 import { readConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -7,10 +7,7 @@ import type { Store } from '../../src/core/store.ts'
 import { noTraces } from '../../src/core/traces.ts'
 import { keepLog } from '../kept-log.ts'
 
-afterEach(() => void vi.useRealTimers())
-
-test('a look at the data directory that fails, as without file descriptors, stops nothing', () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+test('a look at the data directory that fails, as without file descriptors, stops nothing', async () => {
   let looks = 0
   function isAlone(): boolean {
     looks += 1
@@ -21,6 +18,5 @@ test('a look at the data directory that fails, as without file descriptors, stop
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
   const deps = { store: {} as Store, clock: systemClock, log, traces: noTraces, metrics, isAlone, signIn: null }
   using _pipeline = startPipeline(readConfig({}), deps)
-  vi.advanceTimersByTime(2000)
-  expect(looks).toBeGreaterThan(2)
+  await expect.poll(() => looks).toBeGreaterThan(2)
 })
