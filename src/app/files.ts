@@ -108,10 +108,13 @@ export async function openFiles(config: Config, deps: FilesDeps): Promise<Files>
   const blobs = measureBlobs(createBlobs(config), metrics)
   if (config.filesUrl === null) makeFolder(layOut(config.dataDir).assets)
   const intake = join(processFolder, 'intake')
-  const keys = await startUrlKeys(store)
   const recognise = createRecogniser(readPictureBounds(config))
   const signing = { folder: join(processFolder, 'sign'), containment, limits: readChildLimits(config) }
-  const signer = config.roles.has('worker') ? await startSigner(config, clock.nowMs(), signing) : null
+  await using starting = new AsyncDisposableStack()
+  const signer = starting.use(config.roles.has('worker') ? await startSigner(config, clock.nowMs(), signing) : null)
+  // Last of what can fail: it looks for new keys from now on.
+  const keys = await startUrlKeys(store)
+  starting.move()
   const assets = openOutputs({
     blobs,
     intake,
