@@ -11,7 +11,7 @@ const plenty = 1_000_000_000_000
 /** An account that may generate and look. */
 export interface BenchAccount {
   readonly accountId: string
-  readonly headers: { readonly authorization: string }
+  readonly headers: Readonly<Record<string, string>> & { readonly authorization: string }
 }
 
 /** The model and input that are quoted and generated: one that ships, with a schema, defaults and a computed price. */
@@ -40,7 +40,7 @@ export async function createBenchAccount(
     name: null,
     prefix: keyPrefix(secret),
     secretHash: hashKeySecret(secret),
-    permissions: ['generate', 'models:read', 'jobs:read'],
+    permissions: ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks'],
     expiresAtMs: null,
     limits,
     makerId: null,

@@ -91,6 +91,37 @@ export function plotTimeline({ endMs, marks, latencies, shares }: Timeline): str
   ])
 }
 
+/** Lines of one thing each, below each other, over the same time: each on a scale of its own, from 0. */
+export function plotSeries(unit: string, series: readonly Series[]): string {
+  const end = Math.max(...series.flatMap(({ points }) => points.map(([at]) => at)))
+  const toX = (at: number): number => panel.from + ((panel.to - panel.from) * at) / end
+  const parts = series.flatMap(({ name, points }, index) => {
+    const bottom = (index + 1) * (panel.shareHeight + 40) - 10
+    const known = points.filter((point): point is readonly [number, number] => point[1] !== null)
+    const most = Math.max(...known.map(([, value]) => value))
+    const toY = (value: number): number => bottom - (panel.shareHeight * value) / most
+    const path = known.map(([at, value], step) => `${step === 0 ? 'M' : 'L'}${round(toX(at))} ${round(toY(value))}`)
+    return [
+      gridLine(bottom, '0'),
+      gridLine(bottom - panel.shareHeight, write(most)),
+      text(panel.from, bottom - panel.shareHeight - 6, name),
+      `<path d="${path.join('')}" class="${colours[index % colours.length]}"/>`,
+    ]
+  })
+  const height = series.length * (panel.shareHeight + 40)
+  const ticks = Array.from({ length: 7 }, (_, tick) => (end * tick) / 6)
+  return toSvg(height + 20, [
+    ...parts,
+    ...ticks.map((at) => text(toX(at) - 14, height + 8, `${Math.round(at)} ${unit}`, 'pale')),
+  ])
+}
+
+/** Points in the order of time; null where nothing is known. */
+interface Series {
+  readonly name: string
+  readonly points: readonly (readonly [at: number, value: number | null])[]
+}
+
 function plotLines(
   lines: readonly Line[],
   toX: (ms: number) => number,

@@ -1,14 +1,19 @@
-// `node bench/soak.ts --minutes 10`: a real server under a bounded mixed load for that long; its memory and its open files
-// must stay flat, every job must end and the ledger must verify, or the exit status is 1.
+// `node bench/soak.ts --minutes 10 [--postgres] [--plot soak.svg]`: a real server with limits, labels, webhooks and traces under a
+// bounded mixed load for that long; its memory and its open files must stay flat, every job must end and its end be told, and the
+// ledger must verify, or the exit status is 1.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pass } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { noLimits } from '../src/core/accounts/limits.ts'
+import { startPostgres } from '../test/storage/postgres-server.ts'
 import { ask, createBenchAccount, type BenchAccount } from './accounts.ts'
 import { createMemoryReader, type MemoryReader } from './memory.ts'
+import { plotSeries } from './plot.ts'
 import { type Server, startMediagen } from './servers.ts'
+import { type Receiver, startReceiver } from './soak-receiver.ts'
 
 // What may grow over the second half of the run: so much an hour, but never less than a breath, by which it swings. What
 // objects hold is measured when all garbage is gone, so it hardly swings. The rest of resident memory is freed pages that
@@ -25,6 +30,12 @@ const sampleMs = 10_000
 // Longest that the last jobs may take when the load is over.
 const drainMs = 60_000
 const mbBytes = 1_048_576
+const teams = 20
+// All kinds of limits, beyond what a run can spend.
+const plenty = 1_000_000_000
+const limits = { ...noLimits, perStart: plenty, daily: plenty, weekly: plenty, monthly: plenty, total: plenty }
+/** How long quotes took since the last sample. */
+const quoteMs: number[] = []
 
 const model = 'soak/instant/text-to-image'
 const slowModel = 'soak/slow/text-to-image'
@@ -36,6 +47,9 @@ interface Sample {
   readonly objectsMb: number
   /** Open ones of the server, without the connections that this client keeps. */
   readonly files: number
+  /** Longest that a quote took, and half of them at most, since the sample before; null without one. */
+  readonly slowestMs: number | null
+  readonly medianMs: number | null
 }
 
 interface Counts {
@@ -47,7 +61,9 @@ interface Counts {
   refused: number
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } })
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '10' }, postgres: { type: 'boolean' }, plot: { type: 'string' } },
+})
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) throw new Error('--minutes must be a number above 0')
 
@@ -61,12 +77,18 @@ try {
 async function soak(): Promise<number> {
   const dataDir = join(folder, 'data')
   const catalog = writeCatalog()
-  const account = await createBenchAccount(dataDir)
+  await using postgres = values.postgres ? await startPostgres('durable') : null
+  const databaseUrl = (await postgres?.createDatabase()) ?? null
+  await using receiver = await startReceiver()
+  const account = await createBenchAccount(dataDir, databaseUrl, limits)
   const settings = {
     MEDIAGEN_DATA_DIR: dataDir,
     MEDIAGEN_CATALOG: catalog,
     MEDIAGEN_LOG_LEVEL: 'warn',
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
+    MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    ...(databaseUrl !== null && { MEDIAGEN_DATABASE_URL: databaseUrl }),
   }
   const memory = createMemoryReader()
   // A leak may be planted, to see that the verdict finds it.
@@ -80,13 +102,15 @@ async function soak(): Promise<number> {
   const samples: Sample[] = []
   const counts: Counts = { started: 0, waited: 0, canceled: 0, watched: 0, listed: 0, refused: 0 }
   try {
-    await runLoad({ server, memory }, account, counts, samples, problems)
-    problems.push(...(await findStuck(server, account)))
+    await runLoad({ server, memory }, { account, receiver }, counts, samples, problems)
+    problems.push(...(await findStuck(server, account)), ...(await findUntold(receiver, counts)))
   } finally {
     await server[Symbol.asyncDispose]()
   }
-  problems.push(...verifyLedger(dataDir), ...judge(samples))
-  console.log(JSON.stringify(counts))
+  problems.push(...verifyLedger(settings), ...judge(samples))
+  if (receiver.spanRequests === 0) problems.push('no trace was sent')
+  if (values.plot !== undefined) writeFileSync(values.plot, plotSamples(samples))
+  console.log(JSON.stringify({ ...counts, told: receiver.told.size, spanRequests: receiver.spanRequests }))
   for (const problem of problems) console.log(`BROKEN: ${problem}`)
   console.log(problems.length === 0 ? 'the soak is whole' : `the soak is broken: ${problems.length} problems`)
   return problems.length === 0 ? 0 : 1
@@ -95,7 +119,7 @@ async function soak(): Promise<number> {
 /** Rounds of requests, begun at a fixed rate whether or not earlier ones are over, and a sample now and then. */
 async function runLoad(
   { server, memory }: { server: Server; memory: MemoryReader },
-  account: BenchAccount,
+  client: Client,
   counts: Counts,
   samples: Sample[],
   problems: string[],
@@ -111,7 +135,7 @@ async function runLoad(
       samples.push(sample)
       console.log(`${toLine(sample)}, ${counts.started} started, ${underWay.size} rounds under way`)
     }
-    const done = oneRound(server, account, round, counts)
+    const done = oneRound(server, client, round, counts)
       .catch((error: unknown) => {
         counts.refused += 1
         if (counts.refused <= 5) problems.push(`a round failed: ${String(error)}`)
@@ -129,13 +153,20 @@ async function runLoad(
 }
 
 /** What one client does: a quote and a start, and then one of several things with the job. */
-async function oneRound(server: Server, account: BenchAccount, round: number, counts: Counts): Promise<void> {
+async function oneRound(server: Server, client: Client, round: number, counts: Counts): Promise<void> {
+  const { account, receiver } = client
   const url = server.httpUrl
   const kind = round % 4
   const order = { model: kind === 2 ? slowModel : model, input: { prompt: `round ${round}` } }
+  const askedAt = performance.now()
   const { quote_id } = JSON.parse(await ask(url, account, '/v1/quotes', order)) as { quote_id: string }
+  quoteMs.push(performance.now() - askedAt)
   const wait = kind === 0
-  const job = JSON.parse(await ask(url, account, `/v1/generate?wait=${wait}`, { ...order, quote_id })) as JobRecord
+  const started = await ask(url, withHeaders(account, round, receiver), `/v1/generate?wait=${wait}`, {
+    ...order,
+    quote_id,
+  })
+  const job = JSON.parse(started) as JobRecord
   counts.started += 1
   switch (kind) {
     case 0:
@@ -158,10 +189,25 @@ async function oneRound(server: Server, account: BenchAccount, round: number, co
       const leave = new AbortController()
       await fetch(`${url}/v1/jobs/${job.job_id}/events`, { headers: account.headers, signal: leave.signal })
       leave.abort()
-      await ask(url, account, '/v1/jobs?limit=100')
+      await ask(url, account, `/v1/jobs?limit=100&label=team:${round % teams}`)
+      await ask(url, account, `/v1/usage?group_by=day,label:team`)
       counts.listed += 1
     }
   }
+}
+
+/** The same account, whose starts have labels and a URL to tell the end to. */
+function withHeaders({ accountId, headers }: BenchAccount, round: number, receiver: Receiver): BenchAccount {
+  const labels = `team=${round % teams}, campaign=soak`
+  return {
+    accountId,
+    headers: { ...headers, 'mediagen-labels': labels, 'mediagen-webhook-url': receiver.hookUrl },
+  }
+}
+
+interface Client {
+  readonly account: BenchAccount
+  readonly receiver: Receiver
 }
 
 interface JobRecord {
@@ -174,7 +220,15 @@ async function takeSample(server: Server, memory: MemoryReader, seconds: number)
   const text = await (await fetch(`${server.httpUrl}/metrics`)).text()
   const files = Number(/^process_open_fds (\S+)$/m.exec(text)?.[1])
   const kept = countConnections(new URL(server.httpUrl).port)
-  return { seconds, rssMb: rss / mbBytes, objectsMb: (heap + external) / mbBytes, files: files - kept }
+  const latencies = quoteMs.splice(0).toSorted((a, b) => a - b)
+  return {
+    seconds,
+    rssMb: rss / mbBytes,
+    objectsMb: (heap + external) / mbBytes,
+    files: files - kept,
+    slowestMs: latencies.at(-1) ?? null,
+    medianMs: latencies[Math.floor(latencies.length / 2)] ?? null,
+  }
 }
 
 /** Connections to a port of this machine that are open, by proc_net_tcp(5): numbers are hexadecimal, 01 is established. */
@@ -183,8 +237,23 @@ function countConnections(port: string): number {
   return readFileSync('/proc/net/tcp', 'utf8').match(remote)?.length ?? 0
 }
 
-function toLine({ seconds, rssMb, objectsMb, files }: Sample): string {
-  return `${seconds.toFixed(0).padStart(6)} s: objects ${objectsMb.toFixed(2)} MB, resident ${rssMb.toFixed(1)} MB, ${files} open files`
+function toLine({ seconds, rssMb, objectsMb, files, medianMs, slowestMs }: Sample): string {
+  const memory = `objects ${objectsMb.toFixed(2)} MB, resident ${rssMb.toFixed(1)} MB`
+  const quotes = `a quote ${medianMs?.toFixed(1) ?? '-'} ms, at most ${slowestMs?.toFixed(0) ?? '-'}`
+  return `${seconds.toFixed(0).padStart(6)} s: ${memory}, ${files} open files, ${quotes}`
+}
+
+function plotSamples(samples: readonly Sample[]): string {
+  const series = (name: string, read: (sample: Sample) => number | null) => ({
+    name,
+    points: samples.map((sample) => [sample.seconds / 60, read(sample)] as const),
+  })
+  return plotSeries('minutes', [
+    series('what objects hold, MB', (sample) => sample.objectsMb),
+    series('resident memory, MB', (sample) => sample.rssMb),
+    series('open files', (sample) => sample.files),
+    series('half of the quotes take at most, ms', (sample) => sample.medianMs),
+  ])
 }
 
 /** Jobs that have not ended a while after the load did. */
@@ -203,9 +272,19 @@ async function findStuck({ httpUrl }: Server, account: BenchAccount): Promise<st
   }
 }
 
-function verifyLedger(dataDir: string): string[] {
+/** Jobs whose end was not told to their URL a while after they ended. */
+async function findUntold({ told }: Receiver, { started }: Counts): Promise<string[]> {
+  const lastAt = performance.now() + drainMs
+  while (told.size < started) {
+    if (performance.now() > lastAt) return [`the ends of ${started - told.size} jobs were not told`]
+    await pass(200)
+  }
+  return []
+}
+
+function verifyLedger(settings: Readonly<Record<string, string>>): string[] {
   const program = join(import.meta.dirname, '../bin/mediagen.js')
-  const env = { ...process.env, MEDIAGEN_DATA_DIR: dataDir }
+  const env = { ...process.env, ...settings }
   try {
     const text = execFileSync(process.execPath, [program, 'admin', 'ledger', 'verify', '--json'], {
       env,
