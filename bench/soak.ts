@@ -25,7 +25,6 @@ const mostResident = { perHour: 24, breath: 24 }
 const mostNewFiles = 8
 const settleMs = 2000
 const fewestSamples = 6
-const roundsPerSecond = 8
 const sampleMs = 10_000
 // Longest that the last jobs may take when the load is over.
 const drainMs = 60_000
@@ -62,10 +61,17 @@ interface Counts {
 }
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, postgres: { type: 'boolean' }, plot: { type: 'string' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '8' },
+    postgres: { type: 'boolean' },
+    plot: { type: 'string' },
+  },
 })
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) throw new Error('--minutes must be a number above 0')
+const roundsPerSecond = Number(values.rate)
+if (!(roundsPerSecond > 0)) throw new Error('--rate must be a number above 0')
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-soak-'))
 try {
