@@ -159,18 +159,11 @@ const http = {
     'Pipelined requests of one connection that are processed at once',
     'Reading pauses until the first of them is answered',
   ),
-  maxUnreadBytes: limit(
-    'MEDIAGEN_MAX_UNREAD_BYTES',
-    1_048_576,
-    [1024, huge],
-    'Bytes of answers on one connection that the client has not read',
-    'No further request is read; after `MEDIAGEN_STALL_SECONDS` without progress the connection is closed',
-  ),
   maxUnreadTotalBytes: limit(
     'MEDIAGEN_MAX_UNREAD_TOTAL_BYTES',
     268_435_456,
     [65_536, huge],
-    'The same on all connections together',
+    'Bytes of answers on all connections that clients have not read. A connection whose answers wait is not read further, and closed after `MEDIAGEN_STALL_SECONDS` without progress',
     'The connections with the most are closed',
   ),
   maxDownloads: limit(

@@ -7,7 +7,6 @@ export const roomy: ConnectionBounds = {
   maxConnections: 1000,
   maxPerClient: 1000,
   maxPipelined: 1000,
-  maxUnreadBytes: 1_000_000,
   maxUnreadTotalBytes: 1_000_000_000,
   windowMs: 60_000,
   toClient: () => null,

@@ -103,8 +103,8 @@ test('MEDIAGEN_STALL_SECONDS: the body of a refused request that never ends is c
   expect(server.state.cuts).toEqual(['endless_body'])
 })
 
-test('MEDIAGEN_MAX_UNREAD_BYTES: refusals that are not read stop the reading of further requests', async () => {
-  await using server = await startServer({ maxUnreadBytes: 100_000 })
+test('refusals that are not read stop the reading of further requests', async () => {
+  await using server = await startServer()
   let refused = 0
   server.fastify.server.on('request', () => (refused += 1))
   using connection = await openUsed(server.url)

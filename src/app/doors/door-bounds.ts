@@ -19,7 +19,6 @@ export function toConnectionBounds(config: Config, files: FileShares, grace: Gra
     maxConnections: Math.min(config.maxConnections, files.connections),
     maxPerClient: config.maxConnectionsPerAddress,
     maxPipelined: config.maxPipelined,
-    maxUnreadBytes: config.maxUnreadBytes,
     maxUnreadTotalBytes: config.maxUnreadTotalBytes,
     windowMs: config.stallSeconds * 1000,
     toClient: createToClient(config),

@@ -8,8 +8,6 @@ import { Duplex } from 'node:stream'
 export interface ReadAhead {
   /** How many requests of one connection are processed at once. */
   readonly maxPipelined: number
-  /** How many bytes of answers may wait for the client; beyond that, no further request is read. */
-  readonly maxUnreadBytes: number
 }
 
 // Received bytes are handed on in pieces, to stop between two requests. The first piece is large enough for most requests. While a
@@ -193,8 +191,7 @@ export class Connection extends Duplex {
     // The body of an accepted request is always read.
     if (this.unanswered.length === 0 || this.unfinished !== null) return false
     this.#dropAnswered()
-    const { maxPipelined, maxUnreadBytes } = this.#bounds
-    return this.unanswered.length >= maxPipelined || this.unreadBytes > maxUnreadBytes
+    return this.unanswered.length >= this.#bounds.maxPipelined
   }
 
   #hold(): void {
