@@ -33,6 +33,7 @@ test('P360: a certificate or a key that cannot sign stops the start by name, and
   writeFileSync(other, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
   const missing = join(folder, 'missing.pem')
   const cases: [string, string, RegExp, RegExp][] = [
+    ['', '', /MEDIAGEN_SIGN_FAILURE is review, and nothing is signed/, /^unset MEDIAGEN_SIGN_FAILURE$/],
     [certificate, '', /MEDIAGEN_SIGN_CERTIFICATE and MEDIAGEN_SIGN_KEY must both be set/, /^openssl x509 -in /],
     [missing, key, /missing\.pem \(MEDIAGEN_SIGN_CERTIFICATE\) cannot be read/, /^openssl x509 -in /],
     [key, key, /key\.pem \(MEDIAGEN_SIGN_CERTIFICATE\) has none in PEM/, /^openssl x509 -in /],
@@ -48,7 +49,11 @@ test('P360: a certificate or a key that cannot sign stops the start by name, and
     ],
   ]
   for (const [signCertificate, signKey, words, command] of cases) {
-    const settings = { MEDIAGEN_SIGN_CERTIFICATE: signCertificate, MEDIAGEN_SIGN_KEY: signKey }
+    const settings = {
+      MEDIAGEN_SIGN_CERTIFICATE: signCertificate,
+      MEDIAGEN_SIGN_KEY: signKey,
+      MEDIAGEN_SIGN_FAILURE: 'review',
+    }
     await expect.soft(startTestApp(settings)).rejects.toThrow(words)
     const env = { ...settings, MEDIAGEN_DATA_DIR: join(folder, 'data') }
     const findings = await examine(env, { files: false, network: false })

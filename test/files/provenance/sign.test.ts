@@ -1,6 +1,6 @@
 // Outputs that this service signs or marks, through the store of outputs (P356 to P359).
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Reader } from '@contentauth/c2pa-node'
@@ -9,11 +9,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AssetStore } from '../../../src/core/files/asset.ts'
 import { type Claim, toOutputSourceType } from '../../../src/core/files/provenance.ts'
 import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
-import { readCredentials } from '../../../src/files/media/provenance/sign/certificate.ts'
-import { createSigner, type SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
+import type { SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
 import { openOutputs } from '../../../src/files/outputs.ts'
 import { makeFilm, makeSound } from '../recordings.ts'
-import { fixture, makePicture, readStore, signedPng, withChunk } from './fixture.ts'
+import { makePicture, openTestSigner, readStore, signedPng, withChunk } from './fixture.ts'
 
 let base: string
 let store: AssetStore | null = null
@@ -44,17 +43,11 @@ const signedByUs = {
 }
 
 function open(options: Partial<SignerOptions> = {}): AssetStore {
-  const signKey = join(base, 'key.pem')
-  copyFileSync(fixture('key.pem'), signKey)
-  chmodSync(signKey, 0o600)
-  const credentials = readCredentials({ signCertificate: fixture('certificate.pem'), signKey }, Date.now())
-  const usual = { credentials, marks: false, saysInput: false, maxRssBytes: 1e9, timeoutMs: 60_000, maxBytes: 100e6 }
-  const signer = createSigner({ ...usual, ...options })
   store = openOutputs({
     blobs: createDiskBlobs(join(base, 'store')),
     intake: join(base, 'intake'),
     maxBytes: 100e6,
-    signer,
+    signer: openTestSigner(base, options),
   })
   return store
 }
@@ -214,6 +207,35 @@ test('P359: a picture can be marked and signed', async () => {
   const { stored, provenance } = await put(await makePicture('jpeg'), {}, open({ marks: true }))
   expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
   expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
+})
+
+/** Processes of this one with an entry, and whether each has ever loaded what decodes pictures. */
+function findProcesses(entry: string): { decodes: boolean }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [, parent] = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        if (Number(parent) !== process.pid || !command.includes(entry)) return []
+        return [{ decodes: readFileSync(`/proc/${pid}/maps`, 'utf8').includes('libvips') }]
+      } catch {
+        // It has ended meanwhile.
+        return []
+      }
+    })
+}
+
+test.runIf(process.platform === 'linux')('P381: no process that has the key decodes a picture', async () => {
+  open({ marks: true })
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const { provenance } = await put(await makePicture(format))
+    expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
+  }
+  expect(findProcesses('/sign/mark-process.ts')).toContainEqual({ decodes: true })
+  const signing = findProcesses('/sign/process.ts')
+  expect(signing.length).toBeGreaterThan(0)
+  for (const one of signing) expect(one).toEqual({ decodes: false })
 })
 
 test('P359: bytes behind the end of a WebP do not become part of the mark', async () => {

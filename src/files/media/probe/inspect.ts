@@ -1,7 +1,6 @@
 // Inspects an output: its type, whether it can be decoded, its size, and its preview.
 
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { digest } from '../digest.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import { findKind, type Kind } from '../kinds.ts'
 import { readProvenance } from '../provenance/read.ts'
@@ -50,15 +49,4 @@ async function recogniseOutput(path: string, name: string): Promise<Kind> {
 
 function toSharpFormat({ contentType }: Kind): string {
   return contentType === 'image/avif' ? 'heif' : contentType.replace('image/', '')
-}
-
-/** The size and SHA-256 of a file. */
-export async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256')
-  let bytes = 0
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    hash.update(chunk as Buffer)
-    bytes += (chunk as Buffer).length
-  }
-  return { bytes, sha256: hash.digest('hex') }
 }
