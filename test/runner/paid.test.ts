@@ -267,10 +267,10 @@ test.each([
 ] as const)('P380 what cannot be signed is %s, as the setting says, and charged once', async (_name, holdsUnsigned) => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-unsigned-'))
   const backend = createBackend()
-  const picture = await makePicture('gif')
+  const picture = await makePicture('tiff')
   backend.fetch = async (_, run) => {
-    await writeFile(join(await run.folder(), 'still.gif'), picture)
-    return ['still.gif']
+    await writeFile(join(await run.folder(), 'still.tiff'), picture)
+    return ['still.tiff']
   }
   try {
     const price = { at_most: 10, actual: '6' }
@@ -278,7 +278,7 @@ test.each([
     const [job, other] = [await bench.start(), await bench.start()]
     await expect.poll(() => backend.heard).toHaveLength(2)
     for (const id of ['up_0', 'up_1']) backend.end(id)
-    const output = { provenance: { problem: 'It was not signed: files of type image/gif cannot be' } }
+    const output = { provenance: { problem: 'It was not signed: files of type image/tiff cannot be' } }
     for (const ended of [await bench.end(job), await bench.end(other)])
       expect(ended).toMatchObject({
         ...(holdsUnsigned
@@ -287,7 +287,7 @@ test.each([
               error: {
                 code: 'output_unsigned',
                 message: expect.stringMatching(
-                  /^Output still\.gif was not signed: files of type image\/gif cannot be\. Its price is 6 credits\. /,
+                  /^Output still\.tiff was not signed: files of type image\/tiff cannot be\. Its price is 6 credits\. /,
                 ),
               },
             }
@@ -299,7 +299,7 @@ test.each([
     await bench.store.resolveReview(job.jobId, 6)
     await bench.store.resolveReview(other.jobId, 0)
     expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 6, outputs: [output] })
-    expect(bench.assetsOf(job)).toContain('0.gif')
+    expect(bench.assetsOf(job)).toContain('0.tiff')
     expect(await bench.end(other)).toMatchObject({ status: 'failed', error: { code: 'output_unsigned' } })
     expect(await bench.store.resolveReview(job.jobId, 6)).toMatchObject({ outcome: 'not_in_review' })
     expect(await bench.balance()).toEqual([994, 0])

@@ -45,7 +45,10 @@ export function readStore(): Buffer {
 }
 
 /** A picture that says nothing. */
-export function makePicture(format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' = 'png', blue = 7): Promise<Buffer> {
+export function makePicture(
+  format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' | 'tiff' = 'png',
+  blue = 7,
+): Promise<Buffer> {
   const background = { r: 200, g: 100, b: blue }
   return sharp({ create: { width: 64, height: 48, channels: 3, background } })
     .toFormat(format)

@@ -15,12 +15,7 @@ import { toBlurhash, writePreview } from './pictures/preview.ts'
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
   const { path, name, previewPath, bounds } = request
   const type = await recogniseOutput(path, name)
-  const {
-    preview,
-    isPicture,
-    xmp = null,
-    ...seen
-  } = type.contentType.startsWith('image/')
+  const { preview, isPicture, metadata, ...seen } = type.contentType.startsWith('image/')
     ? { ...type, ...(await inspectPicture(path, name, toSharpFormat(type), bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./films/recording.ts')).inspectRecording(request, type)
@@ -29,7 +24,7 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
   const digits = ['webm', 'mkv', 'mka'].includes(seen.extension) ? 100 : 1000
   const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * digits) / digits
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
-  const provenance = await readProvenance(path, type.contentType, xmp)
+  const provenance = await readProvenance(path, type.contentType, metadata)
   return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash, provenance }
 }
 

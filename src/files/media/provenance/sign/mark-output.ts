@@ -14,7 +14,7 @@ import { type ChangedFile, iptc, type MarkRequest } from './request.ts'
  */
 export async function markOutput(request: MarkRequest): Promise<ChangedFile | null> {
   const { path, changedPath, contentType, sourceType } = request
-  const { xmp } = await sharp(path).metadata()
+  const { xmp, exif } = await sharp(path).metadata()
   if (xmp) return null
   const packet = toPacket(iptc + sourceType)
   const marked = mark(await readFile(path), packet, request)
@@ -25,5 +25,6 @@ export async function markOutput(request: MarkRequest): Promise<ChangedFile | nu
       throw new EngineError('not_marked', `the mark would break the picture: ${cause.message}`, false, { cause })
     })
   await writeFile(changedPath, marked)
-  return { ...(await digest(changedPath)), provenance: await readProvenance(changedPath, contentType, packet) }
+  const provenance = await readProvenance(changedPath, contentType, { xmp: packet, exif })
+  return { ...(await digest(changedPath)), provenance }
 }

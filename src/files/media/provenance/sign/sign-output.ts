@@ -22,7 +22,7 @@ export async function signOutput(request: SignRequest): Promise<ChangedFile> {
   } catch (cause) {
     throw new EngineError('not_signed', (cause as Error).message, false, { cause })
   }
-  const provenance = await readProvenance(changedPath, contentType, null)
+  const provenance = await readProvenance(changedPath, contentType)
   const checked = await verifyManifest(changedPath, contentType)
   if (checked?.verified === false) throw new EngineError('not_signed', checked.problem ?? '', false)
   return { ...(await digest(changedPath)), provenance: withCheck(provenance, checked) }

@@ -93,7 +93,10 @@ export function createSigner(options: SignerOptions): Signer {
           },
           credentials,
         }))
-        return { seen: { ...seen, ...signed }, problem: null }
+        // Its parent may say nothing of the source, and its XMP, which is not read here, does.
+        const sourceType = signed?.provenance.sourceType ?? provenance.sourceType
+        const said = { ...(signed?.provenance ?? provenance), sourceType }
+        return { seen: { ...seen, ...signed, provenance: said }, problem: null }
       } catch (error) {
         signal.throwIfAborted()
         problem ??= toWords(error)
