@@ -1,4 +1,5 @@
 // Outputs that this service signs or marks, through the store of outputs (P356 to P359).
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -216,6 +217,24 @@ test('P359: a picture can be marked and signed', async () => {
   const { stored, provenance } = await put(await makePicture('jpeg'), {}, open({ marks: true }))
   expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
   expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
+})
+
+const exiftool = spawnSync('exiftool', ['-ver']).status === 0
+
+test.runIf(exiftool)('P359: another program reads the mark, and the signature beside it', async () => {
+  open({ marks: true })
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const { stored } = await put(await makePicture(format))
+    const path = join(base, `marked.${format}`)
+    writeFileSync(path, stored)
+    const [read] = JSON.parse(spawnSync('exiftool', ['-j', '-G1', path], { encoding: 'utf8' }).stdout)
+    expect([format, read['XMP-iptcExt:DigitalSourceType']]).toEqual([
+      format,
+      'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+    ])
+    // It knows no manifest in a WebP.
+    if (format !== 'webp') expect([format, read['JUMBF:JUMDLabel']]).toEqual([format, 'c2pa'])
+  }
 })
 
 /** Processes of this one with an entry, and whether each has ever loaded what decodes pictures. */

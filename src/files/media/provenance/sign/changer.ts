@@ -120,7 +120,7 @@ export function createChanger<Request extends Paths>(
  * What a record may hold of an answer, which comes from a process that a file may have taken over; null if it cannot be true.
  * @param size of the changed file, in bytes
  */
-export function checkChanged({ bytes, sha256, provenance }: ChangedFile, size: number): ChangedFile | null {
+function checkChanged({ bytes, sha256, provenance }: ChangedFile, size: number): ChangedFile | null {
   const isSound = typeof provenance === 'object' && provenance !== null && typeof sha256 === 'string'
   if (!isSound || bytes !== size || !/^[0-9a-f]{64}$/.test(sha256)) return null
   return { bytes, sha256, provenance: boundProvenance(provenance) }

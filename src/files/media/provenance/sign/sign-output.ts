@@ -15,7 +15,10 @@ const mostInputCharacters = 10_000
  */
 export async function signOutput(request: SignRequest): Promise<ChangedFile> {
   const { changedPath, contentType } = request
-  const c2pa = await loadC2pa()
+  const c2pa = await loadC2pa().catch((cause: Error) => {
+    const words = `the package @contentauth/c2pa-node cannot be used: ${cause.message}`
+    throw new EngineError('not_signed', words, false, { cause })
+  })
   if (c2pa === null) throw new EngineError('not_signed', 'the package @contentauth/c2pa-node is not installed', false)
   try {
     await sign(c2pa, request)
