@@ -86,7 +86,7 @@ test('P353: a record says over REST and over gRPC what its file says', async () 
   expect(job?.outputs[0]?.provenance?.problem).toBeUndefined()
 })
 
-test('P356: a server signs what its models make, and charges it as ever', async () => {
+test('P356, P380: a server signs what its models make, and holds what it cannot sign if it is told so', async () => {
   const models = join(folder, 'models.yaml')
   const program = join(import.meta.dirname, '../files/media/copy.js')
   const written = readFileSync(catalog, 'utf8')
@@ -97,6 +97,7 @@ test('P356: a server signs what its models make, and charges it as ever', async 
     MEDIAGEN_CATALOG: models,
     MEDIAGEN_SIGN_CERTIFICATE: certificate,
     MEDIAGEN_SIGN_KEY: key,
+    MEDIAGEN_SIGN_FAILURE: 'review',
   })
   const image = `data:image/png;base64,${(await makePicture()).toString('base64')}`
   const { body } = await app.generate('test/copy/image-to-image', { image })
@@ -113,4 +114,13 @@ test('P356: a server signs what its models make, and charges it as ever', async 
   })
   const served = Buffer.from(await (await fetch(url)).arrayBuffer())
   expect(createHash('sha256').update(served).digest('hex')).toBe(sha256)
+
+  const tiff = `data:image/tiff;base64,${(await makePicture('tiff')).toString('base64')}`
+  const { body: unsigned } = await app.generate('test/copy/image-to-image', { image: tiff })
+  expect(unsigned).toMatchObject({
+    status: 'needs_review',
+    outputs: [],
+    error: { code: 'output_unsigned', message: expect.stringContaining('Its price is 7 credits.') },
+    billing: { held: 7, charged: 0, released: 0 },
+  })
 })
