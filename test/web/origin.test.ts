@@ -13,7 +13,7 @@ inBrowser('P383: the page of a job says who signed its output, and that it was m
   const { body } = await app.generate('test/copy/image-to-image', { image })
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/job/${body.job_id}`)
-  await page.until(`${textOf('.result figcaption .origin')}`)
+  await page.until(textOf('.result figcaption .origin'))
   expect(await page.evaluate(textOf('.result figcaption .origin'))).toBe(
     'Signed by Example Provider, checked. Says it was made by AI.',
   )

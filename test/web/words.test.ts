@@ -236,8 +236,10 @@ test('of many files those that fit are accepted, and the others get a reason', (
   ])
 })
 
+type Said = NonNullable<OutputRecord['provenance']>
+
 test('P383: what a file says of its origin is said in plain words', () => {
-  const nothing = {
+  const nothing: Said = {
     signed: false,
     verified: null,
     issuer: null,
@@ -246,8 +248,7 @@ test('P383: what a file says of its origin is said in plain words', () => {
     source_type: null,
     problem: null,
   }
-  const say = (said: Partial<typeof nothing> | Record<string, unknown>) =>
-    describeProvenance({ ...nothing, ...said } as OutputRecord['provenance']).join(' ')
+  const say = (said: Partial<Said>): string => describeProvenance({ ...nothing, ...said }).join(' ')
   expect([describeProvenance(null), say({})]).toEqual([[], ''])
   const signed = { signed: true, issuer: 'Acme Studio', generator: 'Painter', source_type: 'trainedAlgorithmicMedia' }
   expect(say({ ...signed, verified: true })).toBe('Signed by Acme Studio, checked. Says it was made by AI.')
