@@ -154,9 +154,15 @@ test('P357: the manifest of a provider becomes the parent, and is there as it wa
   expect(parent).toMatchObject({ signature_info: { issuer: 'Example Provider' } })
   expect(await pixels(stored)).toEqual(await pixels(signedPng))
 
-  // Of another file: ours says so too.
+  // Of another file: ours says so too, and so does the record.
   const claimed = await put(withChunk(await makePicture(), 'caBX', readStore()))
-  expect(claimed.provenance).toMatchObject({ ...signedByUs, actions: ['c2pa.opened'] })
+  expect(claimed.provenance).toMatchObject({
+    ...signedByUs,
+    actions: ['c2pa.opened'],
+    problem: expect.stringMatching(
+      /^Before it was signed: The manifest does not fit the file: assertion\.dataHash\.mis/,
+    ),
+  })
   const said = (await readBack(claimed.stored, 'image/png')).manifest
   expect(JSON.stringify(said.ingredients[0].validation_results)).toContain('assertion.dataHash.mismatch')
 })

@@ -95,7 +95,8 @@ export function createSigner(options: SignerOptions): Signer {
         }))
         // Its parent may say nothing of the source, and its XMP, which is not read here, does.
         const sourceType = signed?.provenance.sourceType ?? provenance.sourceType
-        const said = { ...(signed?.provenance ?? provenance), sourceType }
+        const before = provenance.problem === null ? null : `Before it was signed: ${provenance.problem}`
+        const said = { ...(signed?.provenance ?? provenance), sourceType, problem: before }
         return { seen: { ...seen, ...signed, provenance: said }, problem: null }
       } catch (error) {
         signal.throwIfAborted()
@@ -113,7 +114,8 @@ export function createSigner(options: SignerOptions): Signer {
       const marked = await addMark(path, seen, claim, owner, signal)
       const signed = await addSignature(path, marked.seen, claim, owner, signal)
       const unsigned = signed?.problem ?? null
-      const problems = [unsigned && `It was not signed: ${unsigned}`, marked.problem].filter((words) => words !== null)
+      const words = unsigned === null ? null : `It was not signed: ${unsigned}`
+      const problems = [words, marked.problem].filter((problem) => problem !== null)
       return finish(signed?.seen ?? marked.seen, problems, unsigned)
     },
     warm() {
