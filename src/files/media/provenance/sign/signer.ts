@@ -127,14 +127,12 @@ export function createSigner(options: SignerOptions): Signer {
   }
 }
 
-/** @param isWhole whether the media are handed over, or only named */
-function handOverMedia({ ingredients }: Claim, isWhole: boolean, { input }: ProcessFolders) {
-  return Promise.all(
-    ingredients.map(async ({ path, name }, index) => ({
-      name,
-      path: isWhole ? await handOver(path, input, `${index}${extname(path)}`) : null,
-    })),
-  )
+/** One after the other: nothing may be on its way into the folder when a failure empties it. */
+async function handOverMedia({ ingredients }: Claim, isWhole: boolean, { input }: ProcessFolders) {
+  const media: { path: string | null; name: string }[] = []
+  for (const [index, { path, name }] of ingredients.entries())
+    media.push({ name, path: isWhole ? await handOver(path, input, `${index}${extname(path)}`) : null })
+  return media
 }
 
 function finish(
