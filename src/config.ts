@@ -262,6 +262,12 @@ export const generalSettings = {
     'Whether a signature has the input of the job, without its media: `true` or `false`',
     parseBoolean,
   ),
+  signFailure: text(
+    'MEDIAGEN_SIGN_FAILURE',
+    'deliver',
+    'What becomes of outputs that [cannot be signed](provenance.md#what-cannot-be-signed): `deliver`, or `review` by an operator',
+    parseSignFailure,
+  ),
   markOutputs: text(
     'MEDIAGEN_MARK_OUTPUTS',
     'false',
@@ -351,6 +357,11 @@ export function findUnknownSettings(env: Readonly<Record<string, string | undefi
   return Object.keys(env).filter(
     (name) => /^MEDIAGEN_(?!KEY$|URL$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name),
   )
+}
+
+function parseSignFailure(written: string): 'deliver' | 'review' {
+  if (written !== 'deliver' && written !== 'review') throw new Error('must be `deliver` or `review`')
+  return written
 }
 
 function parseRoles(written: string): ReadonlySet<Role> {

@@ -1,4 +1,5 @@
 // A job in full: its progress, its result or error, and its credits.
+import { describeProvenance } from '@mediagen/client/provenance-words.ts'
 import { isOlder } from '@mediagen/client/records.ts'
 import type { Catalog } from './catalog.ts'
 import { copyButton } from './copy-button.ts'
@@ -143,7 +144,9 @@ function setShape(frame: HTMLElement, shape: Shape | null): void {
 
 function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {
   const facts = [describeOutput(output), describeKept(output)].filter(Boolean).join(' · ')
+  const origin = describeProvenance(output.provenance).join(' ')
   const caption = element('figcaption', { class: 'fine' }, facts)
+  if (origin !== '') caption.append(element('span', { class: 'origin' }, origin))
   const words = describeJob(job)
   const figure = element('figure', { class: 'result' }, outputMedia(output, words), caption)
   const failed = (): void => {

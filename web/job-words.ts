@@ -52,6 +52,7 @@ export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'b
 export function explainEnd({ status, error }: Pick<JobRecord, 'status' | 'error'>): string | null {
   if (status === 'canceled') return 'This generation was canceled before it finished.'
   if (status === 'expired') return 'This generation reached its deadline while it was still queued.'
+  if (status === 'needs_review' && error?.code === 'output_unsigned') return error.message
   if (status === 'needs_review')
     return 'It is not known whether the model finished. An operator will decide; nothing is charged until then.'
   if (status === 'failed') return error?.message ?? 'The model gave no reason.'

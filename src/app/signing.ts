@@ -9,7 +9,7 @@ import { trySigning } from '../files/media/provenance/sign/trial.ts'
 /** The settings of signing. */
 export type SigningConfig = Pick<
   Config,
-  'signCertificate' | 'signKey' | 'signInput' | 'markOutputs' | 'childMemoryBytes' | 'maxOutputBytes'
+  'signCertificate' | 'signKey' | 'signFailure' | 'signInput' | 'markOutputs' | 'childMemoryBytes' | 'maxOutputBytes'
 >
 
 const timeoutMs = 60_000

@@ -39,6 +39,7 @@ export function startWorker(config: Config, deps: WorkerDeps): AsyncDisposable {
     download: downloader.download,
     maxInputBytes: config.maxInputBytes,
     paidOutputMs: config.paidOutputSeconds * 1000,
+    holdsUnsigned: config.signFailure === 'review',
     workFolder: workerDirectory.work,
     slots: readSlots(config),
     worker: workerDirectory.name,

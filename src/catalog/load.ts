@@ -52,7 +52,7 @@ export function loadCatalog(
   }
   problems.push(...findTakenAliases([...models.values()]))
   // A model that could not be read may be the successor of another.
-  if (problems.length === 0) problems.push(...findWrongSuccessors(models))
+  if (problems.length === 0) problems.push(...findWrongLives(models))
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
     const shown = [...problems.slice(0, mostProblemsShown), ...(hidden > 0 ? [`and ${hidden} more`] : [])]
@@ -75,9 +75,11 @@ function findTakenAliases(models: readonly Model[]): string[] {
   )
 }
 
-/** A successor is another model of the catalog. */
-function findWrongSuccessors(models: ReadonlyMap<string, Model>): string[] {
-  return [...models.values()].flatMap(({ id, replacedBy }) => {
+/** A model does not end before it came out, and its successor is another model of the catalog. */
+function findWrongLives(models: ReadonlyMap<string, Model>): string[] {
+  return [...models.values()].flatMap(({ id, released, shutdownDate, replacedBy }) => {
+    if (released !== null && shutdownDate !== null && shutdownDate < released)
+      return [`model "${id}": shutdown_date is before released`]
     if (replacedBy === null) return []
     if (replacedBy === id) return [`model "${id}": replaced_by names the model itself`]
     return models.has(replacedBy) ? [] : [`model "${id}": replaced_by names "${replacedBy}", which the catalog lacks`]

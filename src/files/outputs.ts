@@ -71,7 +71,12 @@ export function openOutputs(options: OutputsOptions): AssetStore {
   })
 
   return {
-    async put(run, index, path, { owner = run, signal, patienceMs, keepsRefused = false, claim, onTrouble } = {}) {
+    async put(
+      run,
+      index,
+      path,
+      { owner = run, signal, patienceMs, keepsRefused = false, claim, onUnsigned, onTrouble } = {},
+    ) {
       checkRun(run)
       const name = basename(path)
       // Synchronously: the folder is open, so the system knows it without reading the disk.
@@ -90,8 +95,9 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const signed =
           signer && claim
             ? await signer.sign(taken, inspection, claim, owner, signal ?? new AbortController().signal)
-            : inspection
-        const { extension, hasPreview, ...facts } = { ...inspection, ...signed }
+            : { unsigned: null }
+        const { extension, hasPreview, unsigned, ...facts } = { ...inspection, ...signed }
+        if (unsigned !== null) onUnsigned?.(unsigned)
         const key = `${run}/${index}.${extension}`
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
         const files = new Map([[key, taken]])

@@ -22,6 +22,8 @@ export interface RunDeps {
   readonly download: (url: string, path: string, signal: AbortSignal, options?: DownloadOptions) => Promise<Downloaded>
   /** How long the outputs of a paid run are tried to be stored while the store of files is in trouble. */
   readonly paidOutputMs: number
+  /** Whether outputs that could not be signed wait for an operator. */
+  readonly holdsUnsigned: boolean
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '@mediagen/engine/engine.ts'
 import { priceUsage } from '../catalog/prices/pricing.ts'
-import { shareOf } from '../core/credits/ledger.ts'
+import { countCredits, shareOf } from '../core/credits/ledger.ts'
 import { type Asset, measureOutputs } from '../core/files/asset.ts'
 import type { JobOutcome } from '../core/jobs/job.ts'
 import { inSpan } from '../core/traces.ts'
@@ -37,10 +37,14 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const result = await untilDecided(running, watched.signal)
   try {
     const storing = { facts: { 'mediagen.outputs': result.files.length } }
-    const { outputs, refusals } = await inSpan(traces, 'store outputs', storing, () => storeOutputs(result, attempt))
+    const { outputs, refusals, unsigned } = await inSpan(traces, 'store outputs', storing, () =>
+      storeOutputs(result, attempt),
+    )
     watched.signal.throwIfAborted()
-    if (refusals.length > 0) return refuse(attempt, outputs, refusals)
-    return price(attempt, outputs, result)
+    const held = attempt.deps.holdsUnsigned ? unsigned : []
+    if (refusals.length > 0) return refuse(attempt, outputs, [...refusals.map(({ message }) => message), ...held])
+    const outcome = price(attempt, outputs, result)
+    return held.length > 0 ? hold(attempt, outputs, held, outcome) : outcome
   } catch (error) {
     await removeOutputs(attempt)
     throw error
@@ -75,11 +79,24 @@ function price(
 function refuse(
   { claimed: { job }, deps }: Attempt,
   outputs: readonly Asset[],
-  refusals: readonly EngineError[],
+  refusals: readonly string[],
 ): JobOutcome {
-  const words = refusals.map(({ message }) => message).join(' ')
+  const words = refusals.join(' ')
   deps.log.warn({ job_id: job.jobId, model: job.model, outputs: words }, 'outputs of a paid run were refused')
   return review(outputs, 'output_invalid', words)
+}
+
+/** What could not be signed is not delivered without a signature, if the operator wants it so. */
+function hold(
+  { claimed: { job }, deps }: Attempt,
+  outputs: readonly Asset[],
+  unsigned: readonly string[],
+  priced: JobOutcome,
+): JobOutcome {
+  const price = priced.status === 'succeeded' ? countCredits(priced.creditsActual) : 'unknown'
+  const words = `${unsigned.join(' ')} Its price is ${price}.`
+  deps.log.warn({ job_id: job.jobId, model: job.model, outputs: words }, 'outputs that could not be signed are held')
+  return review(outputs, 'output_unsigned', words)
 }
 
 /**

@@ -33,6 +33,7 @@ test('P360: a certificate or a key that cannot sign stops the start by name, and
   writeFileSync(other, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
   const missing = join(folder, 'missing.pem')
   const cases: [string, string, RegExp, RegExp][] = [
+    ['', '', /MEDIAGEN_SIGN_FAILURE is review, and nothing is signed/, /^unset MEDIAGEN_SIGN_FAILURE$/],
     [certificate, '', /MEDIAGEN_SIGN_CERTIFICATE and MEDIAGEN_SIGN_KEY must both be set/, /^openssl x509 -in /],
     [missing, key, /missing\.pem \(MEDIAGEN_SIGN_CERTIFICATE\) cannot be read/, /^openssl x509 -in /],
     [key, key, /key\.pem \(MEDIAGEN_SIGN_CERTIFICATE\) has none in PEM/, /^openssl x509 -in /],
@@ -48,7 +49,11 @@ test('P360: a certificate or a key that cannot sign stops the start by name, and
     ],
   ]
   for (const [signCertificate, signKey, words, command] of cases) {
-    const settings = { MEDIAGEN_SIGN_CERTIFICATE: signCertificate, MEDIAGEN_SIGN_KEY: signKey }
+    const settings = {
+      MEDIAGEN_SIGN_CERTIFICATE: signCertificate,
+      MEDIAGEN_SIGN_KEY: signKey,
+      MEDIAGEN_SIGN_FAILURE: 'review',
+    }
     await expect.soft(startTestApp(settings)).rejects.toThrow(words)
     const env = { ...settings, MEDIAGEN_DATA_DIR: join(folder, 'data') }
     const findings = await examine(env, { files: false, network: false })
@@ -81,7 +86,7 @@ test('P353: a record says over REST and over gRPC what its file says', async () 
   expect(job?.outputs[0]?.provenance?.problem).toBeUndefined()
 })
 
-test('P356: a server signs what its models make, and charges it as ever', async () => {
+test('P356, P380: a server signs what its models make, and holds what it cannot sign if it is told so', async () => {
   const models = join(folder, 'models.yaml')
   const program = join(import.meta.dirname, '../files/media/copy.js')
   const written = readFileSync(catalog, 'utf8')
@@ -92,6 +97,7 @@ test('P356: a server signs what its models make, and charges it as ever', async 
     MEDIAGEN_CATALOG: models,
     MEDIAGEN_SIGN_CERTIFICATE: certificate,
     MEDIAGEN_SIGN_KEY: key,
+    MEDIAGEN_SIGN_FAILURE: 'review',
   })
   const image = `data:image/png;base64,${(await makePicture()).toString('base64')}`
   const { body } = await app.generate('test/copy/image-to-image', { image })
@@ -108,4 +114,13 @@ test('P356: a server signs what its models make, and charges it as ever', async 
   })
   const served = Buffer.from(await (await fetch(url)).arrayBuffer())
   expect(createHash('sha256').update(served).digest('hex')).toBe(sha256)
+
+  const tiff = `data:image/tiff;base64,${(await makePicture('tiff')).toString('base64')}`
+  const { body: unsigned } = await app.generate('test/copy/image-to-image', { image: tiff })
+  expect(unsigned).toMatchObject({
+    status: 'needs_review',
+    outputs: [],
+    error: { code: 'output_unsigned', message: expect.stringContaining('Its price is 7 credits.') },
+    billing: { held: 7, charged: 0, released: 0 },
+  })
 })

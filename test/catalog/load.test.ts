@@ -105,6 +105,7 @@ test('a model may have a version, an end and a successor, which is another model
   })
   const refused = (more: object) => refusal([write({ models: [{ ...good, ...more }] })])
   expect(refused({ replaced_by: 'acme/none' })).toContain('replaced_by names "acme/none", which the catalog lacks')
+  expect(refused({ released: '2026-11-02', shutdown_date: '2026-11-01' })).toContain('shutdown_date is before released')
   expect(refused({ replaced_by: good.id })).toContain('replaced_by names the model itself')
   expect(refused({ shutdown_date: 'soon' })).toContain('shutdown_date')
 })

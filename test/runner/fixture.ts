@@ -15,6 +15,7 @@ import { startFeed, type StoreFeed } from '../../src/feed/feed.ts'
 import type { Blobs } from '../../src/files/blobs/blobs.ts'
 import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import { dataUris } from '../../src/files/media/data-uri.ts'
+import type { Signer } from '../../src/files/media/provenance/sign/signer.ts'
 import { createRecogniser } from '../../src/files/media/recognise.ts'
 import { createMediaSource } from '../../src/files/media/source.ts'
 import { createUrlReader } from '../../src/files/media/url.ts'
@@ -79,6 +80,9 @@ export interface BenchSettings {
   readonly engine?: Engine
   readonly download?: RunDeps['download']
   readonly paidOutputMs?: number
+  /** Signs outputs. Default: they stay as they came. */
+  readonly signer?: Signer
+  readonly holdsUnsigned?: boolean
   /** Default: none. */
   readonly log?: Logger
   /** Stands between the runner and the files. */
@@ -129,6 +133,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     intake: join(folder, 'intake'),
     refused,
     maxBytes: 1_000_000,
+    signer: settings.signer ?? null,
   })
   const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
     createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)
@@ -162,6 +167,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
     paidOutputMs: settings.paidOutputMs ?? 3_600_000,
+    holdsUnsigned: settings.holdsUnsigned ?? false,
     download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,
     slots: {
@@ -232,6 +238,7 @@ function toEntry(settings: BenchSettings, price: CatalogEntry['price']): Catalog
     description: 'Does what the test says.',
     category: 'text-to-image',
     modality: 'image',
+    source_type: 'trainedAlgorithmicMedia',
     owned_by: 'tests',
     created: '2026-11-01',
     price,

@@ -1,13 +1,15 @@
 // A run that costs money elsewhere, on a real runner and a real store: saved before it is sent, waited for by the next run, never
 // sent twice, ended there when nobody wants it any more. Many more histories of this: test/simulation/paid.ts.
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
 import { removeRefused } from '../../src/files/refused.ts'
+import { makePicture, openTestSigner } from '../files/provenance/fixture.ts'
 import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
 import { anyJob, type Bench, type BenchSettings, leaveNothing, leavePicture, startBench } from './fixture.ts'
 
@@ -257,6 +259,53 @@ test('P196 an output of a paid run that cannot be served waits for the operator,
   expect(await bench.balance()).toEqual([990, 10])
   await bench.store.resolveReview(job.jobId, 10)
   expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 10, outputs: [{}] })
+})
+
+test.each([
+  ['held', true],
+  ['delivered', false],
+] as const)('P380 what cannot be signed is %s, as the setting says, and charged once', async (_name, holdsUnsigned) => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-unsigned-'))
+  const backend = createBackend()
+  const picture = await makePicture('tiff')
+  backend.fetch = async (_, run) => {
+    await writeFile(join(await run.folder(), 'still.tiff'), picture)
+    return ['still.tiff']
+  }
+  try {
+    const price = { at_most: 10, actual: '6' }
+    await using bench = await startPaid(backend, { signer: openTestSigner(folder), holdsUnsigned, price })
+    const [job, other] = [await bench.start(), await bench.start()]
+    await expect.poll(() => backend.heard).toHaveLength(2)
+    for (const id of ['up_0', 'up_1']) backend.end(id)
+    const output = { provenance: { problem: 'It was not signed: files of type image/tiff cannot be' } }
+    for (const ended of [await bench.end(job), await bench.end(other)])
+      expect(ended).toMatchObject({
+        ...(holdsUnsigned
+          ? {
+              status: 'needs_review',
+              error: {
+                code: 'output_unsigned',
+                message: expect.stringMatching(
+                  /^Output still\.tiff was not signed: files of type image\/tiff cannot be\. Its price is 6 credits\. /,
+                ),
+              },
+            }
+          : { status: 'succeeded', creditsCharged: 6 }),
+        outputs: [output],
+      })
+    if (!holdsUnsigned) return
+    expect(await bench.balance()).toEqual([980, 20])
+    await bench.store.resolveReview(job.jobId, 6)
+    await bench.store.resolveReview(other.jobId, 0)
+    expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 6, outputs: [output] })
+    expect(bench.assetsOf(job)).toContain('0.tiff')
+    expect(await bench.end(other)).toMatchObject({ status: 'failed', error: { code: 'output_unsigned' } })
+    expect(await bench.store.resolveReview(job.jobId, 6)).toMatchObject({ outcome: 'not_in_review' })
+    expect(await bench.balance()).toEqual([994, 0])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 test.each([

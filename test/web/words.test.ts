@@ -1,5 +1,6 @@
 // Places, keys in addresses, and jobs in words.
 import { Refused } from '@mediagen/client/errors.ts'
+import { describeProvenance } from '@mediagen/client/provenance-words.ts'
 import { isOlder } from '@mediagen/client/records.ts'
 import { expect, test } from 'vitest'
 import { retryable } from '../../src/core/errors.ts'
@@ -113,6 +114,8 @@ test('state, reason, age and size', () => {
     'the paint ran out',
   )
   expect(explainEnd({ status: 'succeeded', error: null })).toBeNull()
+  const unsigned = { code: 'output_unsigned', message: 'It was not signed: no.', retryable: false }
+  expect(explainEnd({ status: 'needs_review', error: unsigned })).toBe('It was not signed: no.')
   const now = Date.parse('2026-11-20T10:00:00Z')
   expect(
     ['2026-11-20T09:59:50Z', '2026-11-20T09:55:00Z', '2026-11-20T07:00:00Z', '2026-11-01T10:00:00Z'].map((time) =>
@@ -231,4 +234,33 @@ test('of many files those that fit are accepted, and the others get a reason', (
     [],
     '“d.mp4” is not a picture. “e.png” is larger than 1.0 kB, the limit of this server.',
   ])
+})
+
+type Said = NonNullable<OutputRecord['provenance']>
+
+test('P383: what a file says of its origin is said in plain words', () => {
+  const nothing: Said = {
+    signed: false,
+    verified: null,
+    issuer: null,
+    generator: null,
+    actions: [],
+    source_type: null,
+    problem: null,
+  }
+  const say = (said: Partial<Said>): string => describeProvenance({ ...nothing, ...said }).join(' ')
+  expect([describeProvenance(null), say({})]).toEqual([[], ''])
+  const signed = { signed: true, issuer: 'Acme Studio', generator: 'Painter', source_type: 'trainedAlgorithmicMedia' }
+  expect(say({ ...signed, verified: true })).toBe('Signed by Acme Studio, checked. Says it was made by AI.')
+  expect(say({ signed: true })).toBe('Signed without a name, not checked.')
+  expect(say({ signed: true, verified: false, problem: 'The manifest cannot be read: no' })).toBe(
+    'Broken manifest. The manifest cannot be read: no.',
+  )
+  expect(say({ ...signed, verified: false })).toContain('Broken manifest, which says it is by Acme Studio.')
+  expect(say({ problem: 'It was not signed: files of type image/tiff cannot be' })).toBe(
+    'It was not signed: files of type image/tiff cannot be.',
+  )
+  expect(say({ generator: 'Painter 2', source_type: 'https://example.com/x' })).toBe(
+    'Says its source is https://example.com/x. Says it was made with Painter 2.',
+  )
 })

@@ -475,7 +475,7 @@ export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 5);
 
 /**
- * Where a file says it comes from, as read when it was stored: its C2PA manifest, and the digital source type in its XMP.
+ * Where a file says it comes from, as read when it was stored: its C2PA manifest, the digital source type in its XMP, and the program in its EXIF.
  *
  * @generated from message mediagen.v1.Provenance
  */
@@ -502,7 +502,7 @@ export type Provenance = Message<"mediagen.v1.Provenance"> & {
   issuer?: string | undefined;
 
   /**
-   * The program that made the manifest. Unset if there is none.
+   * The program that made the manifest, or else the Software of EXIF. Unset if there is none.
    *
    * @generated from field: optional string generator = 4;
    */

@@ -312,7 +312,7 @@ export interface Output {
      */
     issuer: string | null
     /**
-     * The program that made the manifest.
+     * The program that made the manifest, or else the `Software` of EXIF.
      */
     generator: string | null
     /**

@@ -13,7 +13,7 @@ import { checkOutput, writeOutputs } from './outputs.ts'
 import { type Printed, say } from './print.ts'
 import { createProgress } from './progress.ts'
 import { explain, type UserContext, withServer } from './server.ts'
-import { countCredits, describeCharge } from './words.ts'
+import { countCredits, describeCharge, describeOrigins } from './words.ts'
 
 // What made a job is not what would make it again.
 const otherMaker: ReadonlySet<string> = new Set(['version_changed', 'engine_changed'])
@@ -199,7 +199,7 @@ async function finish(
   }
   const files = await explain(writeOutputs(client, job, output), login)
   if (output === '-') return undefined
-  return { files, credits: job.billing.charged, job_id: job.job_id }
+  return { files, credits: job.billing.charged, job_id: job.job_id, ...describeOrigins(job) }
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

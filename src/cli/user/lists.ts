@@ -11,6 +11,7 @@ import { withServer } from './server.ts'
 import { addSessionCommands } from './session.ts'
 import { addUsageCommand } from './usage.ts'
 import { addWebhookCommands } from './webhooks.ts'
+import { describeOrigins } from './words.ts'
 
 const defaultLimit = 20
 const usualColumns = 80
@@ -115,6 +116,7 @@ function addJobCommands(program: Command): void {
           input: job.input && JSON.stringify(job.input),
           ...describeReproduction(job.reproduction),
           outputs: job.outputs.map(({ url }) => url ?? 'expired'),
+          ...describeOrigins(job),
           error: job.error && `${job.error.code}: ${job.error.message}`,
         }
       }),

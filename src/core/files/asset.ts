@@ -51,6 +51,8 @@ export interface PutOptions {
   readonly keepsRefused?: boolean
   /** What a signature or a mark of this service says of it, if the settings want one. */
   readonly claim?: Claim
+  /** Receives why a file could not be signed that should have been. It is stored all the same. */
+  readonly onUnsigned?: (why: string) => void
   /** Receives the reason each time storing is tried again. */
   readonly onTrouble?: (error: unknown) => void
 }

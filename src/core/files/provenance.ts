@@ -8,7 +8,7 @@ export interface Provenance {
   readonly verified: boolean | null
   /** Organisation, else name, in the certificate of the signature. */
   readonly issuer: string | null
-  /** The program that made the manifest. */
+  /** The program that made the manifest; without one, that in the EXIF of a picture. */
   readonly generator: string | null
   /** What the manifest says was done, such as `c2pa.created`. */
   readonly actions: readonly string[]

@@ -37,6 +37,7 @@ const releasedErrors: ReadonlyMap<string, JobError> = new Map(
     usage_unknown: 'What the job made has no known price; it was not delivered, and its credits were released.',
     output_invalid:
       'Of what the job made not every file can be served; none was delivered, and its credits were released.',
+    output_unsigned: 'What the job made could not be signed; it was not delivered, and its credits were released.',
     output_unavailable: 'What the job made could not be fetched; nothing was delivered, and its credits were released.',
   }).map(([code, message]) => [code, { code, message, retryable: true }]),
 )

@@ -45,7 +45,10 @@ const provenanceSchema = {
       description: 'Whether its signature and its content fit; null if nobody has checked.',
     },
     issuer: { ...nullableString, description: 'Who signed, as the certificate says, whoever made that.' },
-    generator: { ...nullableString, description: 'The program that made the manifest.' },
+    generator: {
+      ...nullableString,
+      description: 'The program that made the manifest, or else the `Software` of EXIF.',
+    },
     actions: { type: 'array', items: string, description: 'What was done, such as `c2pa.created`.' },
     source_type: {
       ...nullableString,

@@ -41,6 +41,8 @@ interface StoredOutputs {
   readonly outputs: readonly Asset[]
   /** Of those of a paid run that cannot be served; their files are kept. */
   readonly refusals: readonly EngineError[]
+  /** Of those that could not be signed, as sentences. */
+  readonly unsigned: readonly string[]
 }
 
 /**
@@ -54,17 +56,19 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
   const untilMs = performance.now() + deps.paidOutputMs
   const outputs: Asset[] = []
   const refusals: EngineError[] = []
+  const unsigned: string[] = []
   const claim = toClaim(attempt)
   for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
     const patienceMs = isSubmitted ? Math.max(0, untilMs - performance.now()) : undefined
+    const onUnsigned = (why: string): void => void unsigned.push(`Output ${basename(path)} was not signed: ${why}.`)
     try {
-      outputs.push(await storeOutput(attempt, index, path, { patienceMs, keepsRefused: isPaid, claim }))
+      outputs.push(await storeOutput(attempt, index, path, { patienceMs, keepsRefused: isPaid, claim, onUnsigned }))
     } catch (error) {
       if (!isPaid || !(error instanceof EngineError) || error.code !== 'output_invalid') throw error
       refusals.push(error)
     }
   }
-  return { outputs, refusals }
+  return { outputs, refusals, unsigned }
 }
 
 /** Removes what a run of the job has stored. While the store of files is in trouble it stays: the survey of files finds it later. */
@@ -105,7 +109,7 @@ async function storeOutput(
   { claimed: { job }, deps, watched: { signal } }: Attempt,
   index: number,
   path: string,
-  options: Pick<PutOptions, 'patienceMs' | 'keepsRefused' | 'claim'>,
+  options: Pick<PutOptions, 'patienceMs' | 'keepsRefused' | 'claim' | 'onUnsigned'>,
 ): Promise<Asset> {
   let trouble: unknown = null
   const sayLate = (): void =>

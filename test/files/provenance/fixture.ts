@@ -1,9 +1,11 @@
 // Files with and without a manifest, and the certificate of a test. signed.png was made once with the library of C2PA.
-import { readFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 import type { Provenance } from '../../../src/core/files/provenance.ts'
+import { readCredentials } from '../../../src/files/media/provenance/sign/certificate.ts'
+import { createSigner, type Signer, type SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
 
 export const fixture = (name: string): string => join(import.meta.dirname, name)
 
@@ -19,14 +21,34 @@ export const saidBySigned: Provenance = {
   problem: null,
 }
 
-/** Its manifest store. */
+/** What signs by the certificate of the tests; its key goes into a folder. */
+export function openTestSigner(folder: string, options: Partial<SignerOptions> = {}): Signer {
+  const signKey = join(folder, 'key.pem')
+  copyFileSync(fixture('key.pem'), signKey)
+  chmodSync(signKey, 0o600)
+  const files = { signCertificate: fixture('certificate.pem'), signKey, signFailure: 'deliver' } as const
+  return createSigner({
+    credentials: readCredentials(files, Date.now()),
+    marks: false,
+    saysInput: false,
+    maxRssBytes: 1e9,
+    timeoutMs: 60_000,
+    maxBytes: 100e6,
+    ...options,
+  })
+}
+
+/** The manifest store of that picture. */
 export function readStore(): Buffer {
   const at = signedPng.indexOf('caBX', 0, 'latin1')
   return signedPng.subarray(at + 4, at + 4 + signedPng.readUInt32BE(at - 4))
 }
 
 /** A picture that says nothing. */
-export function makePicture(format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' = 'png', blue = 7): Promise<Buffer> {
+export function makePicture(
+  format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' | 'tiff' = 'png',
+  blue = 7,
+): Promise<Buffer> {
   const background = { r: 200, g: 100, b: blue }
   return sharp({ create: { width: 64, height: 48, channels: 3, background } })
     .toFormat(format)

@@ -10,6 +10,7 @@ import type { AssetStore } from '../../../src/core/files/asset.ts'
 import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
 import { boundProvenance } from '../../../src/files/media/provenance/bound.ts'
 import { readClaims } from '../../../src/files/media/provenance/claims.ts'
+import { findSoftware } from '../../../src/files/media/provenance/exif.ts'
 import { noProvenance } from '../../../src/files/media/provenance/read.ts'
 import { openOutputs } from '../../../src/files/outputs.ts'
 import { makePicture, readStore, replaceCbor, saidBySigned, signedPng, withChunk } from './fixture.ts'
@@ -65,6 +66,30 @@ test('P353: the digital source type in the XMP of a picture is read', async () =
     }
 })
 
+test('P382: the program in the EXIF of a picture is read, unless a manifest names another', async () => {
+  const say = { IFD0: { Artist: 'Ann', Software: 'Example Painter 2;txt2img' } }
+  for (const format of ['png', 'jpeg', 'webp', 'avif'] as const) {
+    const picture = await sharp(await makePicture())
+      .withExif(say)
+      .toFormat(format)
+      .toBuffer()
+    const provenance = await put(picture)
+    expect([format, provenance]).toEqual([format, { ...noProvenance, generator: 'Example Painter 2;txt2img' }])
+  }
+  const exif = (await sharp(await sharp(signedPng).withExif(say).jpeg().toBuffer()).metadata()).exif as Buffer
+  const both = withChunk(signedPng, 'eXIf', exif.subarray(6))
+  expect(await put(both)).toMatchObject({ generator: 'Example Painter', verified: false })
+  // Every byte may be wrong, and every length.
+  for (let at = 0; at < exif.length; at++) {
+    const damaged = Buffer.from(exif)
+    damaged[at] = (damaged[at] ?? 0) ^ 0xff
+    for (const bytes of [damaged, exif.subarray(0, at)]) {
+      const found = findSoftware(bytes)
+      expect(found === null || found.length <= exif.length).toBe(true)
+    }
+  }
+})
+
 test('P354: a file whose manifest is broken, of another file or enormous is stored as it came, and said to be so', async () => {
   const picture = await makePicture()
   const claimed = { ...saidBySigned, verified: false }
@@ -90,10 +115,15 @@ test('P354: a file whose manifest is broken, of another file or enormous is stor
       verified: false,
       problem: expect.stringMatching(/^The manifest cannot be read: ./),
     })
-  expect(await put(withChunk(picture, 'caBX', Buffer.alloc(50_000_000, 7)))).toEqual({
-    ...unread,
-    problem: 'The manifest has more than 4194304 bytes, and is not read.',
-  })
+  const enormous = { ...unread, problem: 'The manifest has more than 4194304 bytes, and is not read.' }
+  expect(await put(withChunk(picture, 'caBX', Buffer.alloc(50_000_000, 7)))).toEqual(enormous)
+  const gif = await makePicture('gif')
+  const blocks = Buffer.alloc(256 * 20_000, 7)
+  for (let at = 0; at < blocks.length; at += 256) blocks[at] = 255
+  const first = gif.indexOf(0x21, 13)
+  const head = Buffer.from('\x21\xff\x0bC2PA_GIF\x01\0\0', 'latin1')
+  const large = Buffer.concat([gif.subarray(0, first), head, blocks, Buffer.of(0), gif.subarray(first)])
+  expect(await put(large)).toEqual(enormous)
 })
 
 test('P354: a manifest that crashes what checks it loses nothing', async () => {

@@ -1,6 +1,7 @@
 // Outputs that this service signs or marks, through the store of outputs (P356 to P359).
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Reader } from '@contentauth/c2pa-node'
@@ -9,11 +10,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AssetStore } from '../../../src/core/files/asset.ts'
 import { type Claim, toOutputSourceType } from '../../../src/core/files/provenance.ts'
 import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
-import { readCredentials } from '../../../src/files/media/provenance/sign/certificate.ts'
-import { createSigner, type SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
+import type { SignerOptions } from '../../../src/files/media/provenance/sign/signer.ts'
 import { openOutputs } from '../../../src/files/outputs.ts'
 import { makeFilm, makeSound } from '../recordings.ts'
-import { fixture, makePicture, readStore, signedPng, withChunk } from './fixture.ts'
+import { makePicture, openTestSigner, readStore, signedPng, withChunk } from './fixture.ts'
 
 let base: string
 let store: AssetStore | null = null
@@ -44,17 +44,11 @@ const signedByUs = {
 }
 
 function open(options: Partial<SignerOptions> = {}): AssetStore {
-  const signKey = join(base, 'key.pem')
-  copyFileSync(fixture('key.pem'), signKey)
-  chmodSync(signKey, 0o600)
-  const credentials = readCredentials({ signCertificate: fixture('certificate.pem'), signKey }, Date.now())
-  const usual = { credentials, marks: false, saysInput: false, maxRssBytes: 1e9, timeoutMs: 60_000, maxBytes: 100e6 }
-  const signer = createSigner({ ...usual, ...options })
   store = openOutputs({
     blobs: createDiskBlobs(join(base, 'store')),
     intake: join(base, 'intake'),
     maxBytes: 100e6,
-    signer,
+    signer: openTestSigner(base, options),
   })
   return store
 }
@@ -80,16 +74,25 @@ async function readBack(buffer: Buffer, mimeType: string) {
   return { state: report.validation_state, manifest, actions: data.actions, ...report }
 }
 
-const pixels = (picture: Buffer): Promise<Buffer> => sharp(picture).raw().toBuffer()
+const pixels = (picture: Buffer): Promise<Buffer> => sharp(picture, { animated: true }).raw().toBuffer()
+
+/** A GIF of two frames, each with colours of its own. */
+function makeAnimation(): Promise<Buffer> {
+  const frames = Buffer.alloc(64 * 96 * 3, 40).fill(200, 64 * 48 * 3)
+  return sharp(frames, { raw: { width: 64, height: 96, channels: 3, pageHeight: 48 } })
+    .gif({ delay: [100, 100], loop: 0 })
+    .toBuffer()
+}
 
 test('P356: pictures, films and sounds are signed with their model, job and source, and say nothing of the input', async () => {
-  for (const format of ['png', 'jpeg', 'webp', 'avif'] as const) {
-    const picture = await makePicture(format)
+  const pictures: Buffer[] = []
+  for (const format of ['png', 'jpeg', 'webp', 'avif', 'gif'] as const) pictures.push(await makePicture(format))
+  for (const picture of [...pictures, await makeAnimation()]) {
     const { stored, contentType, provenance } = await put(picture)
-    expect([format, provenance]).toEqual([format, { ...signedByUs, actions: ['c2pa.created'] }])
+    expect([contentType, provenance]).toEqual([contentType, { ...signedByUs, actions: ['c2pa.created'] }])
     expect(await pixels(stored)).toEqual(await pixels(picture))
     const { state, manifest, actions } = await readBack(stored, contentType)
-    expect([format, state, manifest.title]).toEqual([format, 'Valid', 'job_1'])
+    expect([contentType, state, manifest.title]).toEqual([contentType, 'Valid', 'job_1'])
     expect(actions).toEqual([
       {
         action: 'c2pa.created',
@@ -151,9 +154,15 @@ test('P357: the manifest of a provider becomes the parent, and is there as it wa
   expect(parent).toMatchObject({ signature_info: { issuer: 'Example Provider' } })
   expect(await pixels(stored)).toEqual(await pixels(signedPng))
 
-  // Of another file: ours says so too.
+  // Of another file: ours says so too, and so does the record.
   const claimed = await put(withChunk(await makePicture(), 'caBX', readStore()))
-  expect(claimed.provenance).toMatchObject({ ...signedByUs, actions: ['c2pa.opened'] })
+  expect(claimed.provenance).toMatchObject({
+    ...signedByUs,
+    actions: ['c2pa.opened'],
+    problem: expect.stringMatching(
+      /^Before it was signed: The manifest does not fit the file: assertion\.dataHash\.mis/,
+    ),
+  })
   const said = (await readBack(claimed.stored, 'image/png')).manifest
   expect(JSON.stringify(said.ingredients[0].validation_results)).toContain('assertion.dataHash.mismatch')
 })
@@ -167,7 +176,7 @@ test('P358: an output that cannot be signed is delivered as it came, and its rec
   const garbage = withChunk(await makePicture(), 'caBX', Buffer.from('no manifest at all'))
   await unsigned(garbage, {}, /^It was not signed: ./)
   await unsigned(await makePicture(), { sourceType: null }, /^It was not signed: its model has no source_type/)
-  await unsigned(await makePicture('gif'), {}, /^It was not signed: files of type image\/gif cannot be/)
+  await unsigned(await makePicture('tiff'), {}, /^It was not signed: files of type image\/tiff cannot be/)
 })
 
 test('P358: canceling a job ends the signing', async () => {
@@ -214,6 +223,53 @@ test('P359: a picture can be marked and signed', async () => {
   const { stored, provenance } = await put(await makePicture('jpeg'), {}, open({ marks: true }))
   expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
   expect((await sharp(stored).metadata()).xmpAsString).toContain('digitalsourcetype/trainedAlgorithmicMedia')
+})
+
+const exiftool = spawnSync('exiftool', ['-ver']).status === 0
+
+test.runIf(exiftool)('P359: another program reads the mark, and the signature beside it', async () => {
+  open({ marks: true })
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const { stored } = await put(await makePicture(format))
+    const path = join(base, `marked.${format}`)
+    writeFileSync(path, stored)
+    const [read] = JSON.parse(spawnSync('exiftool', ['-j', '-G1', path], { encoding: 'utf8' }).stdout)
+    expect([format, read['XMP-iptcExt:DigitalSourceType']]).toEqual([
+      format,
+      'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+    ])
+    // It knows no manifest in a WebP.
+    if (format !== 'webp') expect([format, read['JUMBF:JUMDLabel']]).toEqual([format, 'c2pa'])
+  }
+})
+
+/** Processes of this one with an entry, and whether each has ever loaded what decodes pictures. */
+function findProcesses(entry: string): { decodes: boolean }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [, parent] = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        if (Number(parent) !== process.pid || !command.includes(entry)) return []
+        return [{ decodes: readFileSync(`/proc/${pid}/maps`, 'utf8').includes('libvips') }]
+      } catch {
+        // It has ended meanwhile.
+        return []
+      }
+    })
+}
+
+test.runIf(process.platform === 'linux')('P381: no process that has the key decodes a picture', async () => {
+  open({ marks: true })
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const { provenance } = await put(await makePicture(format))
+    expect(provenance).toEqual({ ...signedByUs, actions: ['c2pa.created'] })
+  }
+  expect(findProcesses('/sign/mark-process.ts')).toContainEqual({ decodes: true })
+  const signing = findProcesses('/sign/process.ts')
+  expect(signing.length).toBeGreaterThan(0)
+  for (const one of signing) expect(one).toEqual({ decodes: false })
 })
 
 test('P359: bytes behind the end of a WebP do not become part of the mark', async () => {

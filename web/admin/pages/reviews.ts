@@ -44,7 +44,7 @@ export function reviewsPage(deps: PageDeps): HTMLElement {
       const after = await retention
       list.replaceChildren(
         emptyNote(
-          'Nothing needs a decision. A job comes here when a provider may have been paid and the outcome is unknown.',
+          'Nothing needs a decision. A job comes here when it may have cost money and its outcome is unknown, or when its files could not be signed.',
           ...(after
             ? [`If nobody decides, its credits are returned after ${formatDuration(Number(after.reviewSeconds))}.`]
             : []),
@@ -96,7 +96,7 @@ export function reviewsPage(deps: PageDeps): HTMLElement {
   return pageFrame(
     'Reviews',
     {
-      lead: 'Jobs that may have cost money at a provider, and whose outcome or price is unknown. You decide who pays.',
+      lead: 'Jobs that may have cost money, and whose outcome or price is unknown, or whose files could not be signed. You decide who pays.',
     },
     failure.element,
     count,

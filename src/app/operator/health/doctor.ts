@@ -113,7 +113,8 @@ async function checkSigning(config: Config): Promise<Finding[]> {
     if (!(error instanceof StartupError)) throw error
     const [, mend] = /: (chmod .*)$/.exec(error.message) ?? []
     const isMissing = error.message.includes('not installed')
-    const look = certificate === null ? `ls -l ${key}` : `openssl x509 -in ${certificate} -noout -text`
+    const nothing = key === null ? 'unset MEDIAGEN_SIGN_FAILURE' : `ls -l ${key}`
+    const look = certificate === null ? nothing : `openssl x509 -in ${certificate} -noout -text`
     return tell(error.message.replace(/\.$/, ''), mend ?? (isMissing ? installC2pa : look))
   } finally {
     rmSync(folder, { recursive: true, force: true })

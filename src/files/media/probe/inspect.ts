@@ -1,7 +1,6 @@
 // Inspects an output: its type, whether it can be decoded, its size, and its preview.
 
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { digest } from '../digest.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import { findKind, type Kind } from '../kinds.ts'
 import { readProvenance } from '../provenance/read.ts'
@@ -16,12 +15,7 @@ import { toBlurhash, writePreview } from './pictures/preview.ts'
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
   const { path, name, previewPath, bounds } = request
   const type = await recogniseOutput(path, name)
-  const {
-    preview,
-    isPicture,
-    xmp = null,
-    ...seen
-  } = type.contentType.startsWith('image/')
+  const { preview, isPicture, metadata, ...seen } = type.contentType.startsWith('image/')
     ? { ...type, ...(await inspectPicture(path, name, toSharpFormat(type), bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./films/recording.ts')).inspectRecording(request, type)
@@ -30,7 +24,7 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
   const digits = ['webm', 'mkv', 'mka'].includes(seen.extension) ? 100 : 1000
   const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * digits) / digits
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
-  const provenance = await readProvenance(path, type.contentType, xmp)
+  const provenance = await readProvenance(path, type.contentType, metadata)
   return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash, provenance }
 }
 
@@ -50,15 +44,4 @@ async function recogniseOutput(path: string, name: string): Promise<Kind> {
 
 function toSharpFormat({ contentType }: Kind): string {
   return contentType === 'image/avif' ? 'heif' : contentType.replace('image/', '')
-}
-
-/** The size and SHA-256 of a file. */
-export async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256')
-  let bytes = 0
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    hash.update(chunk as Buffer)
-    bytes += (chunk as Buffer).length
-  }
-  return { bytes, sha256: hash.digest('hex') }
 }

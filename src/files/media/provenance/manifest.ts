@@ -26,6 +26,7 @@ const finders: Readonly<Record<string, Finder>> = {
   'image/webp': findInRiff,
   'audio/wav': findInRiff,
   'image/avif': findInBoxes,
+  'image/gif': findInGif,
   'video/mp4': findInBoxes,
   'video/quicktime': findInBoxes,
   'audio/mp4': findInBoxes,
@@ -101,6 +102,32 @@ async function findInRiff(read: Read, size: number): Promise<FoundManifest | nul
     const bytes = head.readUInt32LE(4)
     if (head.toString('latin1', 0, 4) === 'C2PA') return take(read, at + 8, bytes)
     at += 8 + bytes + (bytes & 1)
+  }
+  return null
+}
+
+// An application extension before the first picture, in blocks of up to 255 bytes. GIF89a, 18 and 26.
+async function findInGif(read: Read, size: number): Promise<FoundManifest | null> {
+  const [flags = 0] = await read(10, 1)
+  let at = 13 + ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
+  for (let blocks = 0; at + 2 <= size;) {
+    const head = await read(at, 14)
+    if (head[0] !== 0x21) return null
+    const isManifest = head[1] === 0xff && head.toString('latin1', 3, 11) === 'C2PA_GIF'
+    const parts: Buffer[] = []
+    let bytes = 0
+    at += isManifest ? 14 : 2
+    for (;;) {
+      const [length = 0] = await read(at, 1)
+      at += 1
+      if (length === 0) break
+      if ((blocks += 1) > mostBoxes) return null
+      if (isManifest) parts.push(await read(at, length))
+      bytes += length
+      at += length
+      if (isManifest && bytes > mostManifestBytes) return { bytes, content: null }
+    }
+    if (isManifest) return { bytes, content: Buffer.concat(parts) }
   }
   return null
 }

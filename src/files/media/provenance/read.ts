@@ -4,6 +4,7 @@ import type { Provenance } from '../../../core/files/provenance.ts'
 import { readAt } from '../read-at.ts'
 import { boundProvenance } from './bound.ts'
 import { readClaims } from './claims.ts'
+import { findSoftware } from './exif.ts'
 import { findManifest, mostManifestBytes } from './manifest.ts'
 import type { Checked } from './verify.ts'
 import { findSourceType } from './xmp.ts'
@@ -21,17 +22,28 @@ export const noProvenance: Provenance = {
   problem: null,
 }
 
+/** Metadata of a picture, as its decoder found it. */
+export interface Metadata {
+  readonly xmp?: Buffer | null | undefined
+  readonly exif?: Buffer | null | undefined
+}
+
 /**
- * Reads the provenance of a file. A manifest that cannot be read is a problem that the result names, not an error.
- * @param xmp the XMP packet of the file, if it is known
+ * Reads the provenance of a file. A manifest that cannot be read is a problem that the result names, not an error; what it says
+ * comes before what metadata say.
  */
-export async function readProvenance(path: string, contentType: string, xmp: Buffer | null): Promise<Provenance> {
-  const sourceType = xmp && findSourceType(xmp)
+export async function readProvenance(
+  path: string,
+  contentType: string,
+  { xmp, exif }: Metadata = {},
+): Promise<Provenance> {
+  const sourceType = xmp ? findSourceType(xmp) : null
+  const generator = exif ? findSoftware(exif) : null
   await using file = await open(path, 'r')
   const { size } = await file.stat()
   const found = await findManifest((at, length) => readAt(file, at, length), size, contentType)
-  if (found === null) return { ...noProvenance, sourceType }
-  const unread = { ...noProvenance, signed: true, sourceType }
+  if (found === null) return boundProvenance({ ...noProvenance, sourceType, generator })
+  const unread = boundProvenance({ ...noProvenance, signed: true, sourceType, generator })
   if (found.content === null) return { ...unread, problem: tooLarge }
   let claims: Partial<Provenance> = {}
   let problem: string | null = null
@@ -41,7 +53,13 @@ export async function readProvenance(path: string, contentType: string, xmp: Buf
     problem = `The manifest cannot be read: ${(error as Error).message}`
   }
   // The answer of a process has a bound.
-  return boundProvenance({ ...unread, ...claims, sourceType: claims.sourceType ?? sourceType, problem })
+  return boundProvenance({
+    ...unread,
+    ...claims,
+    sourceType: claims.sourceType ?? sourceType,
+    generator: claims.generator ?? generator,
+    problem,
+  })
 }
 
 /** Whether a manifest was found that can be checked. */

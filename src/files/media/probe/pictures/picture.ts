@@ -5,6 +5,7 @@ import { EngineError } from '@mediagen/engine/engine.ts'
 import { type PictureBounds, toStillAvif } from '@mediagen/engine/media.ts'
 import sharp, { type Sharp } from 'sharp'
 import { invalidOutput } from '../../invalid-output.ts'
+import type { Metadata } from '../../provenance/read.ts'
 import { hasWholeFrames } from './apng.ts'
 
 /** The properties of a picture, or of the picture of a recording. */
@@ -18,8 +19,8 @@ export interface Seen {
   readonly preview: Sharp | null
   /** Whether the preview shows a picture and so has a blurhash. */
   readonly isPicture: boolean
-  /** The XMP packet of a picture. */
-  readonly xmp?: Buffer | null
+  /** The metadata of a picture. */
+  readonly metadata?: Metadata
 }
 
 // A cache would keep a file open after it was moved or removed.
@@ -61,7 +62,7 @@ export async function inspectPicture(
     if (format === 'png' && !(await hasWholeFrames(path))) throw new Error('a frame is damaged')
     // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
-    return { width, height, durationSeconds: null, preview, isPicture: true, xmp: metadata.xmp ?? null }
+    return { width, height, durationSeconds: null, preview, isPicture: true, metadata }
   } catch (cause) {
     if (cause instanceof EngineError) throw cause
     const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')

@@ -26,14 +26,22 @@ const curves: Readonly<Record<string, SigningAlgorithm>> = {
 export interface SigningFiles {
   readonly signCertificate: string | null
   readonly signKey: string | null
+  readonly signFailure: 'deliver' | 'review'
 }
 
 /**
  * Reads them; null if outputs are not to be signed.
  * @throws StartupError that names the setting which is wrong
  */
-export function readCredentials({ signCertificate, signKey }: SigningFiles, nowMs: number): Credentials | null {
-  if (signCertificate === null && signKey === null) return null
+export function readCredentials(settings: SigningFiles, nowMs: number): Credentials | null {
+  const { signCertificate, signKey, signFailure } = settings
+  if (signCertificate === null && signKey === null) {
+    if (signFailure === 'deliver') return null
+    // Whoever wants no unsigned output must not get them all.
+    throw new StartupError(
+      'MEDIAGEN_SIGN_FAILURE is review, and nothing is signed: set MEDIAGEN_SIGN_CERTIFICATE and MEDIAGEN_SIGN_KEY too.',
+    )
+  }
   if (signCertificate === null || signKey === null)
     throw new StartupError('MEDIAGEN_SIGN_CERTIFICATE and MEDIAGEN_SIGN_KEY must both be set, or neither.')
   const certificates = read('MEDIAGEN_SIGN_CERTIFICATE', signCertificate)

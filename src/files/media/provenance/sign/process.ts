@@ -1,5 +1,5 @@
-// The process that signs: it has the key, and reads one output at a time. Apart from the processes that look into outputs, so that a
-// file that takes over its decoder finds no key there.
+// The process that signs: it has the key, and decodes nothing. Apart from the processes that look into outputs and mark them, so
+// that a file that takes over its decoder finds no key there.
 import { serveTasks } from '@mediagen/engine/serve.ts'
 import type { SignRequest } from './request.ts'
 import { signOutput } from './sign-output.ts'
