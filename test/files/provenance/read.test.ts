@@ -147,7 +147,12 @@ const label = (name: string, ...parts: Buffer[]): Buffer =>
 test('P354: many boxes of empty maps, each within the bound, are not decoded', () => {
   // 256 KiB of such maps take some 100 MB.
   const maps = Buffer.alloc(200_000, 0xa0)
-  const list = Buffer.concat([Buffer.of(0xa1, 0x67), Buffer.from('actions'), Buffer.of(0x9a, 0, 0x03, 0x0d, 0x40), maps])
+  const list = Buffer.concat([
+    Buffer.of(0xa1, 0x67),
+    Buffer.from('actions'),
+    Buffer.of(0x9a, 0, 0x03, 0x0d, 0x40),
+    maps,
+  ])
   const boxes = Array.from({ length: 15 }, (_, index) => label(`c2pa.actions__${index}`, toBox('cbor', list)))
   const manifest = label('c2pa', label('m', label('c2pa.assertions', ...boxes)))
   expect(() => readClaims(manifest)).toThrow(/more than \d+ bytes of CBOR/)
