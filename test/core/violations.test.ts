@@ -113,3 +113,14 @@ describe('an error lists a limited number of violations', () => {
 test('a token of a JSON pointer escapes ~ and /', () => {
   expect(toPointerToken('a/b~c~1')).toBe('a~1b~0c~01')
 })
+
+test('of thousands of unknown names, only the first are compared with the known ones', () => {
+  const validate = new Ajv2020({ allErrors: true, verbose: true }).compile({
+    properties: { prompt: {} },
+    additionalProperties: false,
+  })
+  validate(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`promp${index}`, 1])))
+  const violations = toViolations(validate.errors ?? [])
+  expect(violations).toHaveLength(5000)
+  expect(violations.filter(({ detail }) => detail.includes('did you mean'))).toHaveLength(20)
+})

@@ -30,8 +30,6 @@ export interface EditForm {
   readonly body: EditBody
   /** The uploads that its pictures are, by their ids. */
   readonly files: ReadonlyMap<string, File>
-  /** Bytes of its texts. */
-  readonly textBytes: number
 }
 
 // What the door itself reads as something else than text.
@@ -39,12 +37,15 @@ const readAsJson: ReadonlySet<string> = new Set(['n', 'max_credits', 'output_com
 
 /**
  * Reads a form.
- * @throws MediagenError `invalid_request`, `invalid_media` or `payload_too_large`, with the name of the part; ConnectError
+ * @param spend counts the bytes that are not of pictures, as they arrive
+ * @throws MediagenError `invalid_request`, `invalid_media` or `payload_too_large`, with the name of the part; ConnectError; what
+ * `spend` throws
  */
 export async function readEditForm(
   request: FastifyRequest,
   core: Pick<CoreClient, 'files'>,
   bounds: FormBounds,
+  spend: (bytes: number) => Promise<void>,
 ): Promise<EditForm> {
   const { maxBodyBytes, maxValues } = bounds
   const files = new Map<string, File>()
@@ -63,7 +64,7 @@ export async function readEditForm(
   }
 
   const body = readFormBody(request, longestForm(bounds), longestForm(bounds))
-  for await (const part of readParts(request.headers, body, { fieldSize: maxBodyBytes })) {
+  for await (const part of readParts(request.headers, body, { fieldSize: maxBodyBytes }, spend)) {
     const { name, text } = part
     if (!name) throw new MediagenError('invalid_request', 'The form has a part without a name.')
     const kind = kindOf(name)
@@ -88,7 +89,6 @@ export async function readEditForm(
       ...(pictures.mask.length > 0 && { mask }),
     },
     files,
-    textBytes,
   }
 }
 
