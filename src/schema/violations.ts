@@ -95,13 +95,19 @@ const bounds: Readonly<Record<string, readonly [before: string, after: string]>>
 }
 
 function describeRule({ keyword, params, message }: SchemaError): string {
-  const type = keyword === 'type' ? types[String(params['type'])] : undefined
-  if (type !== undefined) return `must be ${type}`
+  if (keyword === 'type') return `must be ${describeTypes(params['type'])}`
   const [before, unit] = bounds[keyword] ?? []
   if (before === undefined) return message ?? `breaks the rule "${keyword}"`
   const bound = Number(params['limit'] ?? params['multipleOf'])
   if (keyword === 'minLength' && bound === 1) return 'must not be empty'
   return `must ${before} ${bound}${unit && ` ${unit}${bound === 1 ? '' : 's'}`}`
+}
+
+/** A type, or several; null, which stands for what is left out, only if there is no other. */
+function describeTypes(type: unknown): string {
+  const all = [type].flat().map(String)
+  const some = all.filter((name) => name !== 'null' || all.length === 1)
+  return some.map((name) => types[name] ?? name).join(' or ')
 }
 
 /** A field name as a token of a JSON pointer (RFC 6901). */
