@@ -126,6 +126,13 @@ describe('a form beyond a limit is refused with its name', () => {
   })
 })
 
+test('a form has at most 1000 texts', async () => {
+  await using other = await startEditApp({})
+  const texts = Array.from({ length: 1001 }, (_, index) => [`p${index}`, ''] as const)
+  const answer = await sendForm([image, ...texts], {}, other.url, other.account.key)
+  expect(answer).toMatchObject({ status: 400, body: { detail: 'The form has more than 1000 texts.' } })
+})
+
 test('what is no picture counts toward MEDIAGEN_BYTE_RATE as it arrives, in a form that is refused as well', async () => {
   await using other = await startEditApp({ MEDIAGEN_BYTE_RATE: '1000', MEDIAGEN_MAX_BODY_BYTES: '2048' })
   const statuses: unknown[] = []

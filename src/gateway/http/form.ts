@@ -30,6 +30,8 @@ export interface FormPart {
   readonly bytes: () => AsyncIterable<Buffer>
 }
 
+async function* nothing(): AsyncIterable<Buffer> {}
+
 /** Whether a content type is that of a form. */
 export function isForm(contentType: string | undefined): boolean {
   return /^multipart\/form-data *(;|$)/i.test(contentType ?? '')
@@ -101,6 +103,10 @@ export async function* readParts(
     do {
       for (let part = arrived.shift(); part; part = arrived.shift()) {
         const { name, text, isCut } = part
+        if (text !== null) {
+          yield { name, text, isCut, bytes: nothing }
+          continue
+        }
         const bytes = take(part)
         yield { name, text, isCut, bytes: () => bytes }
         for await (const _unread of bytes);

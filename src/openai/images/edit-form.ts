@@ -32,6 +32,9 @@ export interface EditForm {
   readonly files: ReadonlyMap<string, File>
 }
 
+// No model has so many fields, and each part of a form costs more than a value of JSON.
+const mostTexts = 1000
+
 // What the door itself reads as something else than text.
 const readAsJson: ReadonlySet<string> = new Set(['n', 'max_credits', 'output_compression', 'partial_images', 'stream'])
 
@@ -61,6 +64,8 @@ export async function readEditForm(
         `The texts of the form are larger than the ${maxBodyBytes} bytes that this server accepts.`,
       )
     if (texts.size + pictures.image.length + pictures.mask.length >= maxValues) throw tooManyValues(maxValues)
+    if (texts.size >= mostTexts)
+      throw new MediagenError('invalid_request', `The form has more than ${mostTexts} texts.`)
   }
 
   const body = readFormBody(request, longestForm(bounds), longestForm(bounds))
