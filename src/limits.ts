@@ -82,7 +82,7 @@ const callers = {
     'MEDIAGEN_BYTE_RATE',
     2_097_152,
     [0, huge],
-    'Bytes of request bodies, without files, per second of a key, with a burst of four seconds; 0 for no limit',
+    'Bytes of request bodies, without files, per second of a key, with a burst of four seconds; each value of a request beyond a hundred counts as 64; 0 for no limit',
     '429 `rate_limited`, before the body is parsed',
   ),
   failedKeysPerMinute: limit(

@@ -6,14 +6,14 @@ import { MediagenError, type Violation } from '../core/errors.ts'
 import { cutText } from '../core/text/log-text.ts'
 import { describeViolations } from '../core/violations.ts'
 import { refuseRepeatedNames } from '../guards/json-names.ts'
-import { refuseManyValues } from '../guards/json-values.ts'
+import { refuseManyValues, weighJson } from '../guards/json-values.ts'
 import { toPointerToken } from '../schema/violations.ts'
 import type { Keys } from './access.ts'
 
 /**
  * Parses bodies with Fastify's own `parser`, and explains what is wrong with those that it refuses.
  * @param maxValues maximum number of values in a body; a body with more is refused before it is parsed
- * @param spend counts the bytes of a body
+ * @param spend counts a body, by its bytes and values
  */
 export function explainRefusals(
   parser: FastifyBodyParser<string>,
@@ -41,7 +41,7 @@ export function explainRefusals(
     })
   }
   return (request, bytes, done) => {
-    const counted = request.caller ? spend(request.caller, bytes.length) : Promise.resolve()
+    const counted = request.caller ? spend(request.caller, weighJson(bytes, maxValues)) : Promise.resolve()
     counted.then(() => parse(request, bytes, done), done)
   }
 }

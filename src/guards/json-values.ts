@@ -48,6 +48,20 @@ export function refuseManyValues(bytes: Uint8Array, most: number): void {
   if (bytes.length >= 2 * most && countJsonValues(bytes, most) > most) throw tooManyValues(most)
 }
 
+// A value of few bytes costs as much as a text of this many.
+const bytesPerValue = 64
+const freeValues = 100
+
+/** What a message counts toward the rate of its key, in bytes: its own, and more for many values. */
+export function weighMessage(bytes: number, values: number): number {
+  return bytes + bytesPerValue * Math.max(0, values - freeValues)
+}
+
+/** The same of a JSON text, whose values are counted up to `most`. */
+export function weighJson(bytes: Uint8Array, most: number): number {
+  return weighMessage(bytes.length, bytes.length < 2 * freeValues ? 0 : countJsonValues(bytes, most))
+}
+
 /** The refusal of a request with too many values, at every door. */
 export function tooManyValues(most: number): MediagenError {
   return new MediagenError(

@@ -7,7 +7,8 @@ import { LRUCache } from 'lru-cache'
 export const joinableMs = 600_000
 const mostBodies = 10_000
 const mostOfABody = 100
-// Of all bodies, as texts: their inputs are kept. The oldest are forgotten.
+// Of all bodies, as texts: their inputs are kept. Beyond either bound, the oldest of the account with the most are forgotten: what
+// one account sends makes the server forget nothing of others, who would pay for a repetition.
 const mostBytes = 67_108_864
 
 /** What the jobs of a request were started as. */
@@ -45,19 +46,25 @@ export interface Attempt {
   readonly bytes: number
 }
 
+/** What equal requests have in common. */
+export interface RequestName {
+  readonly account: string
+  readonly digest: string
+}
+
 /** The requests of the last ten minutes that this process knows. */
 export interface Attempts {
   /**
    * The earlier request that an equal one repeats; null if it is a new one.
    * @param isRetry whether the client says that it repeats
    */
-  join(digest: string, isRetry: boolean): Attempt | null
+  join(name: RequestName, isRetry: boolean): Attempt | null
   /**
    * Notes a request; one whose start fails is forgotten.
    * @param bytes size of its body
    * @param clients those of the request that it joins
    */
-  begin(digest: string, started: Promise<Group>, bytes: number, clients?: Clients): Attempt
+  begin(name: RequestName, started: Promise<Group>, bytes: number, clients?: Clients): Attempt
   /** A number for a new job of equal requests, such as no earlier one of this process has in this period. */
   takeOrdinal(digest: string, period: number): number
   /** Notes that a request is over. */
@@ -66,22 +73,17 @@ export interface Attempts {
 
 /** Creates the memory. */
 export function createAttempts(nowMs: () => number): Attempts {
-  const known = new LRUCache<string, Attempt[]>({
-    max: mostBodies,
-    maxSize: mostBytes,
-    sizeCalculation: (attempts) => 1 + sumBytes(attempts),
-  })
-
+  const known = createShares()
   const ordinals = new LRUCache<string, number>({ max: mostBodies })
 
-  const listRecent = (digest: string): Attempt[] =>
-    (known.get(digest) ?? []).filter(
-      ({ beganMs, answered, endedMs }) => nowMs() - (answered === false ? endedMs : beganMs) <= joinableMs,
-    )
+  const listRecent = (name: RequestName): Attempt[] =>
+    known
+      .get(name)
+      .filter(({ beganMs, answered, endedMs }) => nowMs() - (answered === false ? endedMs : beganMs) <= joinableMs)
 
   return {
-    join(digest, isRetry) {
-      const free = listRecent(digest).filter(({ joined }) => !joined)
+    join(name, isRetry) {
+      const free = listRecent(name).filter(({ joined }) => !joined)
       const without = free.findLast(({ answered }) => answered === false)
       // A client may not have read an answer that was sent.
       const sent = isRetry ? (free.findLast(({ answered }) => answered === null) ?? free.at(-1)) : undefined
@@ -90,16 +92,16 @@ export function createAttempts(nowMs: () => number): Attempts {
       found.joined = true
       return found
     },
-    begin(digest, started, bytes, clients = { waiting: 0, canceled: null }) {
+    begin(name, started, bytes, clients = { waiting: 0, canceled: null }) {
       const attempt: Attempt = { started, beganMs: nowMs(), answered: null, endedMs: 0, clients, joined: false, bytes }
       clients.waiting += 1
-      const attempts = [...listRecent(digest), attempt].slice(-mostOfABody)
+      const attempts = [...listRecent(name), attempt].slice(-mostOfABody)
       while (attempts.length > 1 && sumBytes(attempts) >= mostBytes) attempts.shift()
-      known.set(digest, attempts)
+      known.set(name, attempts)
       started.catch(() => {
         known.set(
-          digest,
-          (known.get(digest) ?? []).filter((one) => one !== attempt),
+          name,
+          known.get(name).filter((one) => one !== attempt),
         )
       })
       return attempt
@@ -114,6 +116,46 @@ export function createAttempts(nowMs: () => number): Attempts {
       attempt.answered = answered
       attempt.endedMs = nowMs()
       attempt.clients.waiting -= 1
+    },
+  }
+}
+
+/** The requests of one account by their digests, the oldest first. */
+interface Share {
+  readonly bodies: Map<string, readonly Attempt[]>
+  bytes: number
+}
+
+/** The requests of all accounts, within the bounds. */
+function createShares() {
+  const shares = new Map<string, Share>()
+  const total = { bodies: 0, bytes: 0 }
+
+  function put(account: string, digest: string, attempts: readonly Attempt[]): void {
+    const share = shares.get(account) ?? { bodies: new Map<string, readonly Attempt[]>(), bytes: 0 }
+    const before = share.bodies.get(digest) ?? []
+    const more = sumBytes(attempts) - sumBytes(before)
+    share.bodies.delete(digest)
+    if (attempts.length > 0) share.bodies.set(digest, attempts)
+    share.bytes += more
+    total.bytes += more
+    total.bodies += Math.sign(attempts.length) - Math.sign(before.length)
+    if (share.bodies.size === 0) shares.delete(account)
+    else shares.set(account, share)
+  }
+
+  function forgetOldest(measure: (share: Share) => number): void {
+    const [account, share] = [...shares].reduce((most, one) => (measure(one[1]) > measure(most[1]) ? one : most))
+    const [oldest = ''] = share.bodies.keys()
+    put(account, oldest, [])
+  }
+
+  return {
+    get: ({ account, digest }: RequestName): readonly Attempt[] => shares.get(account)?.bodies.get(digest) ?? [],
+    set({ account, digest }: RequestName, attempts: readonly Attempt[]): void {
+      put(account, digest, attempts)
+      while (total.bytes > mostBytes) forgetOldest((share) => share.bytes)
+      while (total.bodies > mostBodies) forgetOldest((share) => share.bodies.size)
     },
   }
 }

@@ -15,7 +15,7 @@ import { addLabelHeaders, type LabelHeader } from '../guards/label-headers.ts'
 import type { Attempts, Group } from './attempts.ts'
 import { findCeiling, maxCreditsHeader } from './ceiling.ts'
 import { Generations, type Order } from './generations.ts'
-import { haveFailed, type ReadOutput, unfinished } from './outputs.ts'
+import { haveFailed, type OpenOutput, type ReadOutput, unfinished } from './outputs.ts'
 import { type End, startOnce } from './repetitions.ts'
 
 /** What every door needs. */
@@ -28,6 +28,7 @@ export interface DoorDeps {
   readonly cancelOnDisconnect: boolean
   /** Headers that become labels of the jobs. */
   readonly labelHeaders: readonly LabelHeader[]
+  readonly openOutput: OpenOutput
   readonly readOutput: ReadOutput
   readonly nowMs: () => number
   /** Logs an unexpected error after the head of an answer was sent. */

@@ -53,9 +53,10 @@ export async function startOnce(
   const follow = async ({ clients, started }: Attempt): Promise<Group> =>
     (await clients.canceled) ? startNew() : started
   // Nothing is awaited between the two: a third request sees both.
-  const joined = attempts.join(digest, isRetry)
+  const name = { account: caller?.accountId ?? '', digest }
+  const joined = attempts.join(name, isRetry)
   const clients = joined?.clients.canceled === null ? joined.clients : undefined
-  const attempt = attempts.begin(digest, joined ? follow(joined) : startNew(), body.length, clients)
+  const attempt = attempts.begin(name, joined ? follow(joined) : startNew(), body.length, clients)
   onEnd((end) => {
     attempts.end(attempt, end === 'answered')
     if (end === 'abandoned' && attempt.clients.waiting === 0) attempt.clients.canceled = cancel(generations, attempt)

@@ -2,6 +2,9 @@
 import type { Violation } from '../core/errors.ts'
 import { suggest } from '../core/text/similar-names.ts'
 
+// Of one request: names are compared letter by letter, and a request may have thousands of unknown ones.
+const mostSuggestions = 20
+
 /** The part of a validator's error that is used (Ajv's ErrorObject fits). */
 export interface SchemaError {
   readonly instancePath: string
@@ -23,14 +26,22 @@ export function toViolations(
   describeMissing: (pointer: string) => string = () => 'is required',
 ): Violation[] {
   const found = new Map<string, Violation>()
+  let suggestions = 0
+  const suggestFew = (name: string, known: readonly string[]): string =>
+    (suggestions += 1) > mostSuggestions ? '' : suggest(name, known)
   for (const error of errors) {
-    const violation = toViolation(error, prefix, describeMissing)
+    const violation = toViolation(error, prefix, describeMissing, suggestFew)
     found.set(`${violation.pointer}\n${violation.detail}`, violation)
   }
   return [...found.values()]
 }
 
-function toViolation(error: SchemaError, prefix: string, describeMissing: (pointer: string) => string): Violation {
+function toViolation(
+  error: SchemaError,
+  prefix: string,
+  describeMissing: (pointer: string) => string,
+  suggest: (name: string, known: readonly string[]) => string,
+): Violation {
   const pointer = prefix + error.instancePath
   const { params } = error
   switch (error.keyword) {
@@ -84,13 +95,19 @@ const bounds: Readonly<Record<string, readonly [before: string, after: string]>>
 }
 
 function describeRule({ keyword, params, message }: SchemaError): string {
-  const type = keyword === 'type' ? types[String(params['type'])] : undefined
-  if (type !== undefined) return `must be ${type}`
+  if (keyword === 'type') return `must be ${describeTypes(params['type'])}`
   const [before, unit] = bounds[keyword] ?? []
   if (before === undefined) return message ?? `breaks the rule "${keyword}"`
   const bound = Number(params['limit'] ?? params['multipleOf'])
   if (keyword === 'minLength' && bound === 1) return 'must not be empty'
   return `must ${before} ${bound}${unit && ` ${unit}${bound === 1 ? '' : 's'}`}`
+}
+
+/** A type, or several; null, which stands for what is left out, only if there is no other. */
+function describeTypes(type: unknown): string {
+  const all = [type].flat().map(String)
+  const some = all.filter((name) => name !== 'null' || all.length === 1)
+  return some.map((name) => types[name] ?? name).join(' or ')
 }
 
 /** A field name as a token of a JSON pointer (RFC 6901). */

@@ -97,7 +97,7 @@ export function createProvider(
     const claims: Claims = tokens.claims() ?? {}
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims
     const more = await fetchUserInfo(configuration, tokens.access_token, String(claims['sub']))
-    return { ...claims, ...more }
+    return { ...claims, ...more, email_verified: isVerified(claims, more) }
   }
 
   return {
@@ -132,14 +132,21 @@ export function createProvider(
   }
 }
 
+/** Whether the provider has verified the address of the UserInfo endpoint, or else of the token: what it says of one is not said of another. */
+function isVerified(token: Claims, info: Claims): unknown {
+  const { email = token['email'], email_verified: verified } = info
+  if (verified !== undefined) return verified
+  return token['email'] === undefined || token['email'] === email ? token['email_verified'] : false
+}
+
 function toPerson({ sub, email, email_verified: verified, groups }: Claims): Person {
   if (typeof sub !== 'string' || !/^[ -~]{1,255}$/.test(sub))
     throw new Error('the subject is not 1 to 255 ASCII characters')
   // Some providers write the Boolean as a text.
-  const isVerified = verified === true || verified === 'true'
+  const isAddressVerified = verified === true || verified === 'true'
   return {
     subject: sub,
-    email: isVerified && typeof email === 'string' && isAddress(email) ? email : null,
+    email: isAddressVerified && typeof email === 'string' && isAddress(email) ? email : null,
     groups: [groups ?? []].flat().filter((group) => typeof group === 'string'),
   }
 }

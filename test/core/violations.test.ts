@@ -12,6 +12,8 @@ const schema = {
   properties: {
     'a/b': { type: 'string' },
     c: { type: 'integer', minimum: 1, maximum: 10 },
+    many: { type: ['integer', 'string', 'null'] },
+    maybe: { type: ['integer', 'null'] },
     word: { type: 'string', minLength: 1, maxLength: 3 },
     few: { type: 'array', minItems: 1, maxItems: 2 },
     step: { multipleOf: 2, exclusiveMinimum: 0 },
@@ -45,6 +47,7 @@ test('a broken rule is named in plain words', () => {
   const tell = (value: object) => violationsOf({ 'a/b': 'x', c: 1, ...value }).map(({ detail }) => detail)
   expect(tell({ c: 0 })).toEqual(['must be at least 1'])
   expect(tell({ c: 1.5 })).toEqual(['must be a whole number'])
+  expect(tell({ maybe: 1.5, many: true })).toEqual(['must be a whole number or text', 'must be a whole number'])
   expect(tell({ word: '' })).toEqual(['must not be empty'])
   expect(tell({ word: 'four' })).toEqual(['must have at most 3 characters'])
   expect(tell({ few: [] })).toEqual(['must have at least 1 item'])
@@ -112,4 +115,16 @@ describe('an error lists a limited number of violations', () => {
 
 test('a token of a JSON pointer escapes ~ and /', () => {
   expect(toPointerToken('a/b~c~1')).toBe('a~1b~0c~01')
+})
+
+test('of thousands of unknown names, only the first are compared with the known ones', () => {
+  const validate = new Ajv2020({ allErrors: true, verbose: true }).compile({
+    type: 'object',
+    properties: { prompt: {} },
+    additionalProperties: false,
+  })
+  validate(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`promp${index}`, 1])))
+  const violations = toViolations(validate.errors ?? [])
+  expect(violations).toHaveLength(5000)
+  expect(violations.filter(({ detail }) => detail.includes('did you mean'))).toHaveLength(20)
 })

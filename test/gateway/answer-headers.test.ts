@@ -60,11 +60,20 @@ describe('a request names one host', () => {
     ['two', ['Host: a', 'Host: b']],
     ['two that are equal', ['Host: a', 'hOST: a']],
     ['none', ['Accept: */*']],
+    // Addresses in answers begin with it.
+    ['nothing instead', ['Host: ']],
+    ...['a b', '[', '<script>', 'me@a', 'a/b', 'a?b', 'a#b', 'a\\b', 'a"b', 'a:99999'].map(
+      (host) => [`\`${host}\` instead`, [`Host: ${host}`]] as [string, string[]],
+    ),
   ])('%s of them: refused, and the connection is closed', async (_what, lines) => {
     const answer = await ask(lines)
     expectProblem(answer, app.url, 'invalid_request')
     expect(answer.body.detail).toContain('Host header')
     expect(answer.headers.get('connection')).toBe('close')
+  })
+
+  test.each(['a', 'my_host:80', 'a.example:65535', '127.0.0.1:1', '[::1]:8080'])('%s is one', async (host) => {
+    expect((await ask([`Host: ${host}`, 'Connection: close'])).status).toBe(200)
   })
 
   test('HTTP/1.0 knows no Host', async () => {

@@ -62,6 +62,24 @@ test('files do not count', async () => {
   expect((await send(key, large, 2)).map(({ status }) => status)).toEqual([200, 200])
 })
 
+test('many values count more than their bytes, at every door', async () => {
+  // 350 bytes, and 30 values beyond a hundred.
+  const input = { prompt: 'x', more: Array.from({ length: 126 }, () => 1) }
+  const rest = await app.createAccount(0)
+  const answers = await send(rest.key, { model, input }, 3)
+  expect(answers.map(({ status }) => status)).toEqual([400, 429, 429])
+  const { key } = await app.createAccount(0)
+  using client = await openForeignClient(app.app.grpcUrl, key)
+  const ask = async () => (await client.refusal('QuotesService/CreateQuote', { model, input: toStruct(input) })).status
+  expect([await ask(), await ask()]).toEqual(['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'])
+  // A pure gateway serves no Connect.
+  if (process.env['MEDIAGEN_TEST_GATEWAY'] === '1') return
+  const web = await app.createAccount(0)
+  const post = async () =>
+    (await app.send('/mediagen.v1.QuotesService/CreateQuote', { key: web.key, body: { model, input } })).status
+  expect([await post(), await post()]).toEqual([400, 429])
+})
+
 test('gRPC and Connect draw on the same', async () => {
   const { key } = await app.createAccount(0)
   using client = await openForeignClient(app.app.grpcUrl, key)

@@ -188,7 +188,7 @@ describe('what is refused leaves nothing, and says why', () => {
         }),
       413,
       'payload_too_large',
-      /The form is larger than the 200000 bytes/,
+      /The form has more than 65536 bytes beside its file/,
     ],
   ]
   function twice(): FormData {

@@ -121,9 +121,30 @@ describe('a form beyond a limit is refused with its name', () => {
     await using other = await startEditApp({ MEDIAGEN_BYTE_RATE: '1000', MEDIAGEN_MAX_BODY_BYTES: '2048' })
     const send = (parts: Part[]) => sendForm(parts, {}, other.url, other.account.key)
     expect(await send([['image', Buffer.concat([red, Buffer.alloc(50_000)]), 'a.png']])).toMatchObject({ status: 200 })
-    const answers = await Promise.all([1, 2, 3, 4].map(() => send([image, ['prompt', 'x'.repeat(1900)]])))
+    const answers = await Promise.all([1, 2, 3, 4].map(() => send([image, ['prompt', 'x'.repeat(1700)]])))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 429, 429])
   })
+})
+
+test('a form has at most 1000 texts', async () => {
+  await using other = await startEditApp({})
+  const texts = Array.from({ length: 1001 }, (_, index) => [`p${index}`, ''] as const)
+  const answer = await sendForm([image, ...texts], {}, other.url, other.account.key)
+  expect(answer).toMatchObject({ status: 400, body: { detail: 'The form has more than 1000 texts.' } })
+})
+
+test('what is no picture counts toward MEDIAGEN_BYTE_RATE as it arrives, in a form that is refused as well', async () => {
+  await using other = await startEditApp({ MEDIAGEN_BYTE_RATE: '1000', MEDIAGEN_MAX_BODY_BYTES: '2048' })
+  const statuses: unknown[] = []
+  for (const body of [Buffer.alloc(3000, 'x'), Buffer.alloc(3000, 'x')]) {
+    const headers = {
+      authorization: `Bearer ${other.account.key}`,
+      'content-type': formType,
+      'content-length': String(body.length),
+    }
+    statuses.push((await sendRaw(other.url, { method: 'POST', path, headers, body })).status)
+  }
+  expect(statuses).toEqual([400, 429])
 })
 
 test('the rest of a refused form is dropped, and the connection goes on', async () => {

@@ -330,6 +330,20 @@ describe('P340: an answer of the provider that is not right makes no session', (
     expect((await signIn(server.app.httpUrl)).status).toBe(403)
   })
 
+  test('an address of which only another was verified', async () => {
+    const url = server.app.httpUrl
+    provider.changeToken = (claims) => Object.assign(claims, { email: 'mallory@evil.example', email_verified: true })
+    provider.changeAnswer = (path, body) => {
+      if (path === '/me') delete body['email_verified']
+    }
+    const { status, text } = await signIn(url)
+    expect(status).toBe(403)
+    expect(text).toContain('without an e-mail address that it has verified')
+    // Where the two are the same, either may say so.
+    provider.changeToken = (claims) => Object.assign(claims, { email: ann.claims['email'], email_verified: true })
+    expect((await signIn(url)).status).toBe(200)
+  })
+
   test('clocks may be a minute apart', async () => {
     provider.changeToken = (claims) => (claims['exp'] = now() - 30)
     expect((await signIn(server.app.httpUrl)).status).toBe(200)

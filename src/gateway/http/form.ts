@@ -13,6 +13,8 @@ const limits = {
   parts: 3,
   fieldSize: 100,
 }
+// Of what is beside the file.
+const mostOtherBytes = 65_536
 // Of the header of a part.
 const headerLimits = { headerPairs: 20, headerSize: 16_384 }
 
@@ -28,6 +30,8 @@ export interface FormPart {
   readonly bytes: () => AsyncIterable<Buffer>
 }
 
+async function* nothing(): AsyncIterable<Buffer> {}
+
 /** Whether a content type is that of a form. */
 export function isForm(contentType: string | undefined): boolean {
   return /^multipart\/form-data *(;|$)/i.test(contentType ?? '')
@@ -36,16 +40,19 @@ export function isForm(contentType: string | undefined): boolean {
 /**
  * The parts of a form, in order. One piece of the body at a time: its content is passed on before the next is read.
  * @param bounds those of the parser; parts beyond them are skipped
- * @throws MediagenError `invalid_request` if it is no form, or not whole
+ * @param count told, for each piece of the body, how much of it was not content of files: it costs time, but is stored nowhere
+ * @throws MediagenError `invalid_request` if it is no form, or not whole; what `count` throws
  */
 export async function* readParts(
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Buffer>,
   bounds: NonNullable<BusboyConfig['limits']>,
+  count: (otherBytes: number) => Promise<void>,
 ): AsyncIterable<FormPart> {
   const form = await openForm(headers, bounds)
   const arrived: (Omit<FormPart, 'bytes'> & { chunks: Buffer[]; ended: boolean })[] = []
   let problem: MediagenError | null = null
+  let fileBytes = 0
   const refuse = (words: string, cause: unknown) => {
     problem ??= new MediagenError('invalid_request', cutText(words), {}, { cause })
   }
@@ -55,7 +62,10 @@ export async function* readParts(
     const part = { name, text: null, isCut: false, chunks: [] as Buffer[], ended: false }
     arrived.push(part)
     // Keep reading in every case: a form whose file is not read never ends.
-    stream.on('data', (chunk: Buffer) => part.chunks.push(chunk))
+    stream.on('data', (chunk: Buffer) => {
+      part.chunks.push(chunk)
+      fileBytes += chunk.length
+    })
     stream.on('end', () => (part.ended = true))
     stream.on('error', (error) => refuse('The form broke off before it was whole.', error))
   })
@@ -71,7 +81,12 @@ export async function* readParts(
       const finished = once(form, 'finish').catch(() => {})
       form.end()
       await finished
-    } else await new Promise<void>((resolve) => form.write(value, () => resolve()))
+    } else {
+      fileBytes = 0
+      await new Promise<void>((resolve) => form.write(value, () => resolve()))
+      // The parser may have held back some bytes of the piece before.
+      await count(Math.max(0, value.length - fileBytes))
+    }
     if (problem) throw problem
     return true
   }
@@ -88,6 +103,10 @@ export async function* readParts(
     do {
       for (let part = arrived.shift(); part; part = arrived.shift()) {
         const { name, text, isCut } = part
+        if (text !== null) {
+          yield { name, text, isCut, bytes: nothing }
+          continue
+        }
         const bytes = take(part)
         yield { name, text, isCut, bytes: () => bytes }
         for await (const _unread of bytes);
@@ -100,12 +119,18 @@ export async function* readParts(
 
 /**
  * The bytes of the one file of a form: the part `file`.
- * @throws MediagenError `invalid_request` if there is no file, anything else, or no form
+ * @throws MediagenError `invalid_request` if there is no file, anything else, or no form; `payload_too_large` if much is beside it
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const refuse = (words: string) => new MediagenError('invalid_request', cutText(words))
   let files = 0
-  for await (const { name, text, bytes } of readParts(headers, body, limits)) {
+  let otherBytes = 0
+  const count = async (bytes: number): Promise<void> => {
+    otherBytes += bytes
+    if (otherBytes > mostOtherBytes)
+      throw new MediagenError('payload_too_large', `The form has more than ${mostOtherBytes} bytes beside its file.`)
+  }
+  for await (const { name, text, bytes } of readParts(headers, body, limits, count)) {
     if (text !== null)
       throw refuse(
         name === partName

@@ -30,21 +30,25 @@ export interface EditForm {
   readonly body: EditBody
   /** The uploads that its pictures are, by their ids. */
   readonly files: ReadonlyMap<string, File>
-  /** Bytes of its texts. */
-  readonly textBytes: number
 }
+
+// No model has so many fields, and each part of a form costs more than a value of JSON.
+const mostTexts = 1000
 
 // What the door itself reads as something else than text.
 const readAsJson: ReadonlySet<string> = new Set(['n', 'max_credits', 'output_compression', 'partial_images', 'stream'])
 
 /**
  * Reads a form.
- * @throws MediagenError `invalid_request`, `invalid_media` or `payload_too_large`, with the name of the part; ConnectError
+ * @param spend counts the bytes that are not of pictures, as they arrive
+ * @throws MediagenError `invalid_request`, `invalid_media` or `payload_too_large`, with the name of the part; ConnectError; what
+ * `spend` throws
  */
 export async function readEditForm(
   request: FastifyRequest,
   core: Pick<CoreClient, 'files'>,
   bounds: FormBounds,
+  spend: (bytes: number) => Promise<void>,
 ): Promise<EditForm> {
   const { maxBodyBytes, maxValues } = bounds
   const files = new Map<string, File>()
@@ -60,10 +64,12 @@ export async function readEditForm(
         `The texts of the form are larger than the ${maxBodyBytes} bytes that this server accepts.`,
       )
     if (texts.size + pictures.image.length + pictures.mask.length >= maxValues) throw tooManyValues(maxValues)
+    if (texts.size >= mostTexts)
+      throw new MediagenError('invalid_request', `The form has more than ${mostTexts} texts.`)
   }
 
   const body = readFormBody(request, longestForm(bounds), longestForm(bounds))
-  for await (const part of readParts(request.headers, body, { fieldSize: maxBodyBytes })) {
+  for await (const part of readParts(request.headers, body, { fieldSize: maxBodyBytes }, spend)) {
     const { name, text } = part
     if (!name) throw new MediagenError('invalid_request', 'The form has a part without a name.')
     const kind = kindOf(name)
@@ -88,7 +94,6 @@ export async function readEditForm(
       ...(pictures.mask.length > 0 && { mask }),
     },
     files,
-    textBytes,
   }
 }
 

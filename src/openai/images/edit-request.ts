@@ -5,7 +5,7 @@ import { MediagenError, type Violation } from '../../core/errors.ts'
 import { describeViolations } from '../../core/violations.ts'
 import { isMediaReference, isUploadId } from '../../files/media/reference.ts'
 import { refuseRepeatedNames } from '../../guards/json-names.ts'
-import { refuseManyValues } from '../../guards/json-values.ts'
+import { countJsonValues, refuseManyValues, tooManyValues } from '../../guards/json-values.ts'
 import { isObject } from '../../schema/refs.ts'
 import type { ImageBody } from './image-request.ts'
 
@@ -88,10 +88,15 @@ function toReference(value: JsonValue): string | null {
  */
 export function readTexts(body: JsonObject, schema: JsonObject, maxValues: number): JsonObject {
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
+  let left = maxValues
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
       const isText = typeof value !== 'string' || !Object.hasOwn(properties, name) || mayBeText(properties[name])
-      return [name, isText ? value : readText(value, maxValues)]
+      if (isText) return [name, value]
+      // All of them together are one input.
+      left -= countJsonValues(Buffer.from(value), left)
+      if (left < 0) throw tooManyValues(maxValues)
+      return [name, readText(value, maxValues)]
     }),
   )
 }

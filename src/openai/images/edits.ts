@@ -24,7 +24,7 @@ export interface EditsDeps extends DoorDeps {
   /** Name of the model where none is sent; null for none. */
   readonly editModel: string | null
   readonly formBounds: FormBounds
-  /** Counts the bytes of the texts of a form toward the rate of its key. */
+  /** Counts the bytes of a form that are not of its pictures toward the rate of its key. */
   readonly spend: Keys['spend']
 }
 
@@ -111,8 +111,9 @@ export function addImageEdits(door: FastifyInstance, attempts: Attempts, deps: E
       async preValidation(request) {
         if (!isForm(request.headers['content-type'])) return
         try {
-          const { body, files, textBytes } = await readEditForm(request, deps.core, deps.formBounds)
-          if (request.caller) await deps.spend(request.caller, textBytes)
+          const { caller } = request
+          const spend = async (bytes: number): Promise<void> => (caller ? deps.spend(caller, bytes) : undefined)
+          const { body, files } = await readEditForm(request, deps.core, deps.formBounds, spend)
           uploads.set(request, files)
           request.body = body
         } catch (error) {

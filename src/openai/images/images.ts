@@ -7,7 +7,7 @@ import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
 import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel, fulfil } from '../door.ts'
 import { outputsOf } from '../outputs.ts'
-import { describeImages, imagesSchema } from './image-answer.ts'
+import { describeImages, imagesSchema, writePictures } from './image-answer.ts'
 import { type ImageBody, nameFields, toImageOrder } from './image-request.ts'
 import { readStream, streamImage, type StreamOrder } from './stream.ts'
 
@@ -115,10 +115,10 @@ export async function makeImages(
     if (partialImages !== null) return await streamImage(request, reply, attempts, deps, { ...order, partialImages })
     const jobs = await fulfil(request, reply, attempts, deps, order)
     const outputs = outputsOf(jobs)
-    const data = asUrls
-      ? outputs.map(({ url }) => ({ url }))
-      : await Promise.all(outputs.map(async (output) => ({ b64_json: await deps.readOutput(output) })))
-    return { ...describeImages(fields, jobs, outputs), data }
+    const described = describeImages(fields, jobs, outputs)
+    if (asUrls) return { ...described, data: outputs.map(({ url }) => ({ url })) }
+    const { bytes, body } = await writePictures(described, outputs, deps.openOutput)
+    return await reply.type('application/json; charset=utf-8').header('content-length', bytes).send(body)
   } catch (error) {
     throw nameFields(toMediagenError(error), names)
   }

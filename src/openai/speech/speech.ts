@@ -8,14 +8,13 @@ import { readQuery } from '../../gateway/query.ts'
 import type { Attempts } from '../attempts.ts'
 import { type DoorDeps, doorErrors, doorHeaders, doorQuery, findModel, fulfil } from '../door.ts'
 import { nameFields } from '../images/image-request.ts'
-import { type OpenOutput, outputsOf } from '../outputs.ts'
+import { outputsOf } from '../outputs.ts'
 import { type SpeechBody, toSpeechOrder } from './speech-request.ts'
 
 /** What the door of speech needs. */
 export interface SpeechDeps extends DoorDeps {
   /** Name of the model where none is sent; null for none. */
   readonly speechModel: string | null
-  readonly openOutput: OpenOutput
 }
 
 const nullable = (type: string, rest: object = {}): object => ({ type: [type, 'null'], ...rest })

@@ -7,10 +7,10 @@ import { MediagenError } from '../../core/errors.ts'
 import { cutText } from '../../core/text/log-text.ts'
 import { describeViolations } from '../../core/violations.ts'
 import { refuseRepeatedNames } from '../../guards/json-names.ts'
-import { refuseManyValues } from '../../guards/json-values.ts'
+import { refuseManyValues, weighJson } from '../../guards/json-values.ts'
 import { toPointerToken } from '../../schema/violations.ts'
 import type { Spend } from '../../services/calls/service.ts'
-import { decodeRequest, findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds, weighRequest } from '../grpc/request-bytes.ts'
 import { FrameReader, toFrame } from './connect-frames.ts'
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const
@@ -44,7 +44,7 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
 /**
  * Reads a body and checks each message as soon as it is whole. Nothing is read before the first message is asked for.
  * @returns the same body, not compressed
- * @param spend receives the size of each message, inflated, before it is decoded
+ * @param spend receives the weight of each message, inflated, before it is decoded
  * @throws MediagenError `payload_too_large` or `invalid_request`, or what `spend` throws
  */
 export async function* readBody(
@@ -57,7 +57,7 @@ export async function* readBody(
   const largest = findLargest(form, bounds)
   if (!form.isFramed) {
     const bytes = await inflate(await readWhole(pieces, largest), form.encoding, largest)
-    await spend(bytes.length)
+    await spend(weigh(method, bytes, form, bounds))
     checkMessage(method, bytes, form, bounds)
     yield bytes
     return
@@ -67,7 +67,7 @@ export async function* readBody(
     reader.push(piece)
     for (let frame = reader.take(); frame; frame = reader.take()) {
       const bytes = frame.compressed ? await inflate(frame.bytes, form.encoding ?? 'gzip', largest) : frame.bytes
-      await spend(bytes.length)
+      await spend(weigh(method, bytes, form, bounds))
       checkMessage(method, bytes, form, bounds)
       yield toFrame(bytes)
     }
@@ -112,6 +112,10 @@ async function inflate(bytes: Buffer, encoding: Encoding | null, maxOutputLength
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxOutputLength, error)
     throw new MediagenError('invalid_request', `The request is not valid ${encoding}.`, {}, { cause: error })
   }
+}
+
+function weigh(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, bounds: RequestBounds): number {
+  return isJson ? weighJson(bytes, bounds.maxValues) : weighRequest(method, bytes, bounds)
 }
 
 function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, bounds: RequestBounds): void {

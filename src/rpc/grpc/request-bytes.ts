@@ -2,7 +2,7 @@
 import zlib from 'node:zlib'
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
 import { MediagenError } from '../../core/errors.ts'
-import { tooManyValues } from '../../guards/json-values.ts'
+import { tooManyValues, weighMessage } from '../../guards/json-values.ts'
 import { invalid } from './request-errors.ts'
 import { countWireValues } from './wire-values.ts'
 
@@ -74,6 +74,15 @@ function decode({ input }: DescMethod, bytes: Uint8Array, maxValues: number): Me
     if (error instanceof MediagenError) throw error
     const reason = error instanceof RangeError ? `: ${error.message}` : ''
     throw invalid(`The request is not a ${input.typeName}${reason}.`, error)
+  }
+}
+
+/** What a binary message counts toward the rate of its key. One that cannot be decoded counts its bytes. */
+export function weighRequest({ input }: DescMethod, bytes: Uint8Array, { maxValues }: RequestBounds): number {
+  try {
+    return weighMessage(bytes.length, countWireValues(input, bytes, maxValues))
+  } catch {
+    return bytes.length
   }
 }
 

@@ -5,7 +5,7 @@ import type { MethodDefinition, Server } from '@grpc/grpc-js'
 import { CallContext } from '../../services/calls/call-context.ts'
 import type { GuardedService, Requests } from '../../services/calls/service.ts'
 import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
-import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds, weighRequest } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
 
 /** What routes need. */
@@ -44,7 +44,7 @@ function createAnswers({ singles, streams }: GuardedService, { bounds, admitted 
     async one(spend) {
       admitted(call.connection)
       const bytes = await call.readOne()
-      await spend(bytes.length)
+      await spend(weighRequest(method, bytes, bounds))
       return decodeRequest(method, bytes, bounds)
     },
     async *all() {

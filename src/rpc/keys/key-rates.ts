@@ -40,7 +40,7 @@ export function createKeyRates(
   const sent = createSharedBuckets('bytes', { perSecond: byteRate, burst }, monotonicMs, shared)
   const refuseRequest = refuse(`This key may send ${rateLimit} requests per second.`)
   const refuseBytes = refuse(
-    `This key may send ${byteRate} bytes of requests per second, files not counted (MEDIAGEN_BYTE_RATE).`,
+    `This key may send ${byteRate} bytes of requests per second, files not counted, and 64 for each value beyond a hundred (MEDIAGEN_BYTE_RATE).`,
   )
   return {
     async limit({ keyId }, weight = 1) {

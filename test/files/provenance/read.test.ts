@@ -164,6 +164,30 @@ test('P354: a record holds short texts, without signs that control how they are 
   expect([issuer?.length, issuer?.slice(0, 6), actions.length, actions[0]]).toEqual([200, 'Acme x', 32, 'c2pa.edited'])
 })
 
+/** A box of JUMBF, and one that has a label. */
+function toBox(type: string, ...parts: Buffer[]): Buffer {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(parts.reduce((sum, part) => sum + part.length, 8))
+  head.write(type, 4, 'latin1')
+  return Buffer.concat([head, ...parts])
+}
+const label = (name: string, ...parts: Buffer[]): Buffer =>
+  toBox('jumb', toBox('jumd', Buffer.alloc(16), Buffer.of(3), Buffer.from(`${name}\0`)), ...parts)
+
+test('P354: many boxes of empty maps, each within the bound, are not decoded', () => {
+  // 256 KiB of such maps take some 100 MB.
+  const maps = Buffer.alloc(200_000, 0xa0)
+  const list = Buffer.concat([
+    Buffer.of(0xa1, 0x67),
+    Buffer.from('actions'),
+    Buffer.of(0x9a, 0, 0x03, 0x0d, 0x40),
+    maps,
+  ])
+  const boxes = Array.from({ length: 15 }, (_, index) => label(`c2pa.actions__${index}`, toBox('cbor', list)))
+  const manifest = label('c2pa', label('m', label('c2pa.assertions', ...boxes)))
+  expect(() => readClaims(manifest)).toThrow(/more than \d+ bytes of CBOR/)
+})
+
 test('P354: a manifest with enormous texts or lists is stored as it came', async () => {
   const claim = (generator: string) => Buffer.from(encode({ claim_generator: generator }))
   for (const [content, problem] of [

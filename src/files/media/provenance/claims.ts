@@ -9,8 +9,9 @@ export type Claims = Pick<Provenance, 'issuer' | 'generator' | 'actions' | 'sour
 const codes = /^https?:\/\/cv\.iptc\.org\/newscodes\/digitalsourcetype\/([A-Za-z]+)$/
 const mostBoxes = 10_000
 const mostParents = 10
-// Lists of empty lists take hundreds of times as much when they are decoded. Pictures, which are larger, are not in CBOR.
-const mostCborBytes = 256 * 1024
+// Lists of empty lists or maps take hundreds of times as much when they are decoded, so this counts for all boxes of a store
+// together. Pictures, which are larger, are not in CBOR.
+const mostCborBytes = 512 * 1024
 // COSE: RFC 9052, 4.2, and the certificates of RFC 9360, 2.
 const certificates = 33
 const untagged = { 0: unwrap, 1: unwrap, 18: unwrap, 37: unwrap }
@@ -25,7 +26,7 @@ export function toSourceType(uri: string): string {
  * @throws Error if this is no manifest store
  */
 export function readClaims(store: Buffer): Claims {
-  const [root] = readBoxes(store)
+  const [root] = readBoxes(store, { left: mostCborBytes })
   const manifests = root?.label === 'c2pa' ? root.children() : []
   const active = manifests.at(-1)
   if (active === undefined) throw new Error('it is no C2PA manifest store')
@@ -50,8 +51,11 @@ interface LabelledBox {
   content(): unknown
 }
 
-/** Reads the superboxes in some bytes; what is cut short is an error. */
-function readBoxes(bytes: Buffer): LabelledBox[] {
+/**
+ * Reads the superboxes in some bytes; what is cut short is an error.
+ * @param room bytes of CBOR that may still be decoded
+ */
+function readBoxes(bytes: Buffer, room: { left: number }): LabelledBox[] {
   const boxes: LabelledBox[] = []
   for (const { type, body } of split(bytes)) {
     if (type !== 'jumb') continue
@@ -61,12 +65,13 @@ function readBoxes(bytes: Buffer): LabelledBox[] {
     const end = description.body.indexOf(0, 17)
     boxes.push({
       label: description.body.toString('utf8', 17, end < 0 ? undefined : end),
-      children: () => readBoxes(body),
+      children: () => readBoxes(body, room),
       content() {
         const cbor = rest.find((part) => part.type === 'cbor')
-        if (cbor && cbor.body.length > mostCborBytes)
-          throw new Error(`a box has more than ${mostCborBytes} bytes of CBOR`)
-        return cbor && decode(cbor.body, { useMaps: true, tags: untagged })
+        if (cbor === undefined) return undefined
+        room.left -= cbor.body.length
+        if (room.left < 0) throw new Error(`it has more than ${mostCborBytes} bytes of CBOR`)
+        return decode(cbor.body, { useMaps: true, tags: untagged })
       },
     })
   }
