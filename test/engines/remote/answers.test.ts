@@ -40,6 +40,8 @@ describe('JSON', () => {
     ['numbers', `[${'1,'.repeat(1_000_000)}1]`],
     ['members', `{${Array.from({ length: 150_000 }, (_, i) => `"m${i}":1`).join(',')}}`],
     ['quotes', `["${'\\"'.repeat(1_000_000)}"]`],
+    ['digits', `{"x":${'1'.repeat(5_000_000)}}`],
+    ['spaces', `{"x":${' '.repeat(5_000_000)}1}`],
     ['levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ])('too many %s are not parsed', (_, text) => {
     expect(readJson(Buffer.from(text))).toBeUndefined()
