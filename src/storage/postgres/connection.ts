@@ -147,8 +147,10 @@ export function openDatabase(
 
   async function connect(): Promise<PoolClient> {
     if (pool.ending) throw new StorageError('the store is closed', null)
-    return pool.connect().catch((error: unknown) => {
-      throw toStorageError(error)
+    return pool.connect().catch((cause: unknown) => {
+      // Whatever the server says: it has no connection to spare, a new password, or is being replaced. Nothing was sent.
+      const { message } = toStorageError(cause)
+      throw new StorageError(message, lostCode, { cause })
     })
   }
 
