@@ -22,6 +22,7 @@ import {
   testError,
 } from './fixture.ts'
 import { createTestFolder, openRaw, openStoreAt, openTemporaryStore } from './sqlite-fixture.ts'
+import { usageOf } from './usage-sums.ts'
 
 storeContract('sqlite', openTemporaryStore)
 
@@ -227,6 +228,26 @@ describe('the writer thread', () => {
     await store.getJob(accountId, jobId).then(() => order.push('job'))
     await list
     expect(order).toEqual(['job', 'list of 1'])
+  })
+
+  test('P209: usage with many labels delays no list of another account', async () => {
+    using file = createTestFolder()
+    await using store = await openStoreAt(file.path)
+    const { accountId } = await store.createAccount('a', 100)
+    const other = await store.createAccount('b', 100)
+    {
+      using db = openRaw(file.path)
+      const add = db.prepare("INSERT INTO usage VALUES (?, '2026-11-20', 'test/image', 'key_a', ?, 1, 1, 1)")
+      for (let n = 0; n < 1201; n++) add.run(accountId, JSON.stringify({ n: `${n}` }))
+    }
+    const order: string[] = []
+    const usage = store.listUsage(usageOf(accountId, ['label:n'])).then((page) => {
+      order.push('usage')
+      return page
+    })
+    await store.listJobs(filterOf(other.accountId)).then(() => order.push('list'))
+    expect(await usage).toMatchObject({ total: 1201, sum: { jobs: 1201, succeeded: 1201, charged: 1201 } })
+    expect(order).toEqual(['list', 'usage'])
   })
 
   test('MEDIAGEN_MAX_QUEUED_READS: a list is refused while this many wait', async () => {
