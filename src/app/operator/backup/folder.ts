@@ -202,15 +202,15 @@ export async function* readList(folder: string, { files }: Pick<Manifest, 'files
   const lines = createInterface({ input: createReadStream(join(folder, name)), crlfDelay: Infinity })
   for await (const line of lines) {
     const file = readLine(line)
-    if (!file || !isBlobKey(String(file.key)))
+    if (typeof file?.key !== 'string' || !isBlobKey(file.key))
       throw new StartupError(`The backup in ${folder} is damaged: ${name} has a line that names no file of a backup.`)
-    yield file
+    yield file as ListedFile
   }
 }
 
-function readLine(line: string): ListedFile | null {
+function readLine(line: string): Partial<ListedFile> | null {
   try {
-    return JSON.parse(line) as ListedFile | null
+    return JSON.parse(line) as Partial<ListedFile> | null
   } catch {
     return null
   }
