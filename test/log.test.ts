@@ -34,6 +34,11 @@ test('no line holds a key, in whatever field, nested, in a message, in an error 
   expect(JSON.parse(text)).toMatchObject({ path: '/v1/mgk_[redacted]', request_id: 'mgk_[redacted]' })
 })
 
+test('no line holds the token of an address that a provider was given', () => {
+  const { path } = JSON.parse(log({ path: '/submissions/fal/job_01abc/1/aG-_9' }))
+  expect(path).toBe('/submissions/fal/job_01abc/1/[redacted]')
+})
+
 test('a key that is cut in two is left out as well', () => {
   const { path } = JSON.parse(log({ path: `${'p'.repeat(240)}${key}` }))
   expect(path).not.toContain('mgk_0')

@@ -1,4 +1,4 @@
-// How both databases read usage: one statement, so that a page and the sum of all rows are of the same moment.
+// How usage is read: by PostgreSQL in one statement, so that a page and the sum of all rows are of the same moment.
 import { labelOf, type UsageGroup, type UsagePage, type UsageRequest } from '../core/credits/usage.ts'
 
 /** A row of the page; only the sum of all rows if `jobs` is null. */
@@ -15,7 +15,7 @@ export function selectUsage(
   { groups, ...values }: UsageRequest,
   readLabel: (name: string) => string,
 ): { sql: string; values: UsageValues } {
-  const columns = groups.map(toColumn)
+  const columns = groups.map(toUsageColumn)
   const selected = columns.map((column) => (column.startsWith('label') ? `${readLabel(column)} AS ${column}` : column))
   const others = columns.filter((column) => column !== 'day').map((column) => `coalesce(${column}, '')`)
   const order = [...columns.filter((column) => column === 'day'), 'charged DESC', ...others].join(', ')
@@ -73,7 +73,8 @@ export function toUsagePage(groups: readonly UsageGroup[], rows: readonly Row[])
   return { items, total: Number(first['total']), sum }
 }
 
-function toColumn(group: UsageGroup, index: number): string {
+/** The column of a group in these rows. */
+export function toUsageColumn(group: UsageGroup, index: number): string {
   if (group === 'day' || group === 'model') return group
   return group === 'key' ? 'key_id' : group === 'account' ? 'account_id' : `label${index}`
 }

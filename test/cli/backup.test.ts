@@ -1,4 +1,5 @@
 // What `backup` and `restore` refuse, what a backup has, and who may read it. test/cli/restore-drill.long.test.ts does it under load.
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   cpSync,
@@ -8,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -51,6 +53,10 @@ function prepare(name: string) {
 /** The key of a picture below a folder. */
 function findPicture(assets: string): string {
   return readdirSync(assets, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith('.png')) ?? ''
+}
+
+function measureText(text: string): { bytes: number; sha256: string } {
+  return { bytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') }
 }
 
 /** Nothing was restored, and this is why. */
@@ -166,6 +172,41 @@ test('what was cut short, is damaged or is no backup is refused before anything 
   const none = prepare('none')
   rmSync(none.folder, { recursive: true })
   await expectRefused(none, /There is no backup in/)
+})
+
+test('names that no backup has are refused in words, whatever they lead to', async () => {
+  const prepared = prepare('forged')
+  const { folder, manifest } = prepared
+  const write = (more: object | null) =>
+    writeFileSync(join(folder, 'manifest.json'), JSON.stringify(more && { ...manifest, ...more }))
+  for (const more of [
+    null,
+    { database: null },
+    { database: { ...manifest.database, name: '../whole/manifest.json' } },
+  ]) {
+    write(more)
+    await expectRefused(prepared, /^mediagen: The backup in .* is damaged: manifest\.json is not one of a backup\.\n$/)
+  }
+  for (const list of ['no JSON', 'null', '{"key":"../manifest.json","bytes":1,"sha256":""}']) {
+    writeFileSync(join(folder, manifest.files.list.name), list)
+    write({ files: { ...manifest.files, list: { name: manifest.files.list.name, ...measureText(list) } } })
+    await expectRefused(prepared, /^mediagen: The backup in .* has a line that names no file of a backup\.\n$/)
+  }
+})
+
+test('a folder with a symbolic link in it, which others may have put there, is left alone', async () => {
+  for (const name of ['manifest.json.part', 'assets', 'backup.lock']) {
+    const folder = join(line.folder, `linked-${name}`)
+    const target = join(line.folder, `target-${name}`)
+    mkdirSync(folder)
+    mkdirSync(target)
+    writeFileSync(join(folder, 'backup.lock'), '')
+    rmSync(join(folder, name), { force: true })
+    symlinkSync(target, join(folder, name))
+    const { status, stderr } = await line.run(['backup', folder])
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/ has a symbolic link, /) })
+    expect(readdirSync(target)).toEqual([])
+  }
 })
 
 test('a folder with something else in it is left alone, and so is one where another backup works', async () => {

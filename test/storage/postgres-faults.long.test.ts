@@ -1,4 +1,5 @@
 // The PostgreSQL store when connections are lost, transactions collide, or the server is away: nothing is done twice or forgotten.
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { isStorageTrouble } from '../../src/core/storage-trouble.ts'
 import { openDatabase } from '../../src/storage/postgres/connection.ts'
@@ -92,6 +93,29 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     await startJob(store, accountId)
     await store.check()
     expect(await balanceOf(store, accountId)).toEqual([90, 10])
+  })
+
+  test('a server that lets nobody in for a moment is waited for, and then refused in words that tell clients to try again', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, connections: 1 })
+    const { accountId } = await store.createAccount('a', 100)
+    const { database: name } = new Client({ connectionString: url })
+    // As when all its connections are taken, or its password is another.
+    const letIn = (yes: boolean) => `ALTER DATABASE "${name}" WITH ALLOW_CONNECTIONS ${yes}`
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`
+    await runSql(server().url, letIn(false))
+    await runSql(server().url, end)
+    const waiting = startJob(store, accountId)
+    await expect.poll(() => runSql(server().url, end)).toEqual([])
+    await runSql(server().url, letIn(true))
+    await waiting
+    await runSql(server().url, letIn(false))
+    await runSql(server().url, end)
+    const refusal: unknown = await store.startGeneration(startOf(accountId)).catch((error: unknown) => error)
+    expect(isStorageTrouble(refusal), String(refusal)).toBe(true)
+    await runSql(server().url, letIn(true))
+    await startJob(store, accountId)
+    expect(await balanceOf(store, accountId)).toEqual([80, 20])
   })
 
   test('transactions that wait for each other are repeated', async () => {

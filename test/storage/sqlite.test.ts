@@ -1,7 +1,9 @@
 // The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
-import { readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { getPriority } from 'node:os'
+import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { isDatabaseTrouble } from '../../src/core/storage-trouble.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { openGroupCommit } from '../../src/storage/sqlite/threads/group-commit.ts'
 import { startWriterThread } from '../../src/storage/sqlite/threads/threads.ts'
@@ -20,6 +22,7 @@ import {
   testError,
 } from './fixture.ts'
 import { createTestFolder, openRaw, openStoreAt, openTemporaryStore } from './sqlite-fixture.ts'
+import { usageOf } from './usage-sums.ts'
 
 storeContract('sqlite', openTemporaryStore)
 
@@ -50,6 +53,29 @@ describe('reviews', () => {
     expect(await entriesOf(store, accountId)).toEqual(['grant 100', 'hold 10', ...entries])
     expect((await store.verifyLedger()).problems).toEqual([])
   })
+})
+
+describe('files that are moved while they are in use', () => {
+  test.each(['', '-wal'])(
+    'P405: without its own file%s the store takes no more changes, until it is back',
+    async (end) => {
+      using file = createTestFolder()
+      await using store = await openStoreAt(file.path)
+      const { accountId } = await store.createAccount('a', 100)
+      await startJob(store, accountId)
+      const moved = `${file.path}${end}`
+      renameSync(moved, `${moved}.moved`)
+      copyFileSync(`${moved}.moved`, moved)
+      for (const change of [() => store.startGeneration(startOf(accountId)), () => store.check()]) {
+        const refusal: unknown = await change().catch((error: unknown) => error)
+        expect(isDatabaseTrouble(refusal)).toBe(true)
+        expect(refusal).toMatchObject({ message: expect.stringContaining(`file ${basename(moved)} was moved`) })
+      }
+      renameSync(`${moved}.moved`, moved)
+      await startJob(store, accountId)
+      expect(await balanceOf(store, accountId)).toEqual([80, 20])
+    },
+  )
 })
 
 describe('several connections', () => {
@@ -202,6 +228,26 @@ describe('the writer thread', () => {
     await store.getJob(accountId, jobId).then(() => order.push('job'))
     await list
     expect(order).toEqual(['job', 'list of 1'])
+  })
+
+  test('P209: usage with many labels delays no list of another account', async () => {
+    using file = createTestFolder()
+    await using store = await openStoreAt(file.path)
+    const { accountId } = await store.createAccount('a', 100)
+    const other = await store.createAccount('b', 100)
+    {
+      using db = openRaw(file.path)
+      const add = db.prepare("INSERT INTO usage VALUES (?, '2026-11-20', 'test/image', 'key_a', ?, 1, 1, 1)")
+      for (let n = 0; n < 1201; n++) add.run(accountId, JSON.stringify({ n: `${n}` }))
+    }
+    const order: string[] = []
+    const usage = store.listUsage(usageOf(accountId, ['label:n'])).then((page) => {
+      order.push('usage')
+      return page
+    })
+    await store.listJobs(filterOf(other.accountId)).then(() => order.push('list'))
+    expect(await usage).toMatchObject({ total: 1201, sum: { jobs: 1201, succeeded: 1201, charged: 1201 } })
+    expect(order).toEqual(['list', 'usage'])
   })
 
   test('MEDIAGEN_MAX_QUEUED_READS: a list is refused while this many wait', async () => {

@@ -148,7 +148,7 @@ export function openDatabase(
   async function connect(): Promise<PoolClient> {
     if (pool.ending) throw new StorageError('the store is closed', null)
     return pool.connect().catch((error: unknown) => {
-      throw toStorageError(error)
+      throw toLost(error)
     })
   }
 
@@ -293,6 +293,14 @@ export function toStorageError(error: unknown): StorageError {
   return new StorageError(message || String(error), state !== null && lostStates.test(state) ? lostCode : state, {
     cause: error,
   })
+}
+
+/**
+ * The error of a connection that cannot be made, whatever the server says: it has none to spare, a new password, or is being
+ * replaced. Nothing was sent.
+ */
+function toLost(error: unknown): StorageError {
+  return new StorageError(toStorageError(error).message, lostCode, { cause: error })
 }
 
 /** Whether the server itself refused: it takes no changes, or waited too long for a lock. Then nothing was committed. */

@@ -1,6 +1,6 @@
 // Opens a connection to the database file with the settings that make it durable, or explains why it cannot.
-import { accessSync, constants, existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartupError } from '../../core/errors.ts'
 
@@ -81,6 +81,25 @@ export function openReader(path: string): Connection {
   setPragmas(db)
   db.pragma('query_only = ON')
   return db
+}
+
+/**
+ * Creates a function that says, in a clause, which file of an open database is no longer the one that was opened; null if none.
+ * SQLite goes on with such a file, and what it commits there is lost when the process dies.
+ */
+export function createMoveFinder(path: string): () => string | null {
+  const opened = [path, `${path}-wal`].map((file) => ({ file, identity: identify(file) }))
+  return () => {
+    const moved = opened.find(({ file, identity }) => identify(file) !== identity)
+    return moved === undefined
+      ? null
+      : `the file ${basename(moved.file)} was moved, deleted or replaced while this process uses it; put it back, or stop the process first`
+  }
+}
+
+function identify(file: string): string | null {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? null : `${found.dev} ${found.ino}`
 }
 
 /** The code of an SQLite error; null for any other error. */

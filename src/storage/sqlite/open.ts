@@ -5,12 +5,12 @@ import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { ClaimedJob, UsagePrice } from '../../core/jobs/job.ts'
 import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/jobs/sweep.ts'
-import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
+import { diskBehind, listTookTooLong, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NotificationListener, Store } from '../../core/store.ts'
 import { toRunInput } from '../job-rows.ts'
 import { subscribe } from '../listening.ts'
 import { createReadTurns, type ReadTurns } from '../read-turns.ts'
-import { isSearch, searchJobs, type SearchReads } from '../search.ts'
+import { isSearch, mostListMs, searchJobs, type SearchReads } from '../search.ts'
 import { within } from '../storage-error.ts'
 import { openReader, type Connection } from './connection.ts'
 import { type ClaimedRow, createWaitingModels } from './jobs/claims.ts'
@@ -193,7 +193,11 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listAccounts: (page) => list(null, () => read('listAccounts', page)),
     findAccounts: (name, limit) => list(null, () => read('findAccounts', name, limit)),
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
-    listUsage: (request) => list(request.accountId, () => read('listUsage', request)),
+    async listUsage(request) {
+      const page = await list(request.accountId, () => read('listUsage', request))
+      if (page === null) throw listTookTooLong(mostListMs, null)
+      return page
+    },
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
     listSessions: (filter, page) => list(filter.accountId, () => read('listSessions', filter, page)),
     listBriefInputs: (accountId, jobIds) => list(accountId, () => read('listBriefInputs', jobIds)),

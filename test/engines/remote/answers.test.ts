@@ -1,6 +1,7 @@
 // What a provider says is bounded: its words are hidden, cut and matched in linear time, its JSON is looked through before it is
 // parsed, and its numbers are usage only as far as a price can name them.
 import { describe, expect, test } from 'vitest'
+import { readCost, readRawCost } from '../../../src/engines/remote/backends/ai-sdk-cost.ts'
 import { findFiles, toNumbers } from '../../../src/engines/remote/media/outputs.ts'
 import { createQuote } from '../../../src/engines/remote/quote.ts'
 import { readJson } from '../../../src/engines/remote/short-json.ts'
@@ -40,6 +41,8 @@ describe('JSON', () => {
     ['numbers', `[${'1,'.repeat(1_000_000)}1]`],
     ['members', `{${Array.from({ length: 150_000 }, (_, i) => `"m${i}":1`).join(',')}}`],
     ['quotes', `["${'\\"'.repeat(1_000_000)}"]`],
+    ['digits', `{"x":${'1'.repeat(5_000_000)}}`],
+    ['spaces', `{"x":${' '.repeat(5_000_000)}1}`],
     ['levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ])('too many %s are not parsed', (_, text) => {
     expect(readJson(Buffer.from(text))).toBeUndefined()
@@ -68,4 +71,15 @@ test('only a hundred numbers that a price can name are usage', () => {
   expect(Object.keys(toNumbers(Object.fromEntries(Array.from({ length: 9999 }, (_, i) => [`m${i}`, i]))))).toHaveLength(
     100,
   )
+})
+
+test('what something costs is a number from 0', () => {
+  for (const number of ['1e999', '-1', '"2"', 'null'])
+    for (const json of [
+      `{"costInUsdTicks":${number}}`,
+      `{"videos":[{"cost":${number}}]}`,
+      `{"usage":{"cost_in_usd_ticks":${number}}}`,
+    ])
+      expect([readCost(JSON.parse(json)), readRawCost(JSON.parse(json))]).toEqual([null, null])
+  expect(readCost({ costInUsdTicks: 0 })).toMatchObject({ amount: 0, currency: 'USD' })
 })

@@ -21,11 +21,14 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { StartupError } from '../../../core/errors.ts'
+import { isBlobKey } from '../../../files/blobs/blobs.ts'
 import { type FileLock, seizeLock } from '../../../runner/file-lock.ts'
 import { loadMigrations } from '../../../storage/migrations.ts'
 
 /** What the format of backups is now. */
 const format = 1
+// Those that backups have.
+const fileName = /^(?:database|files)-[\w-]+\.(?:db|dump|jsonl)$/
 
 /** A file of the backup itself. */
 export interface BackupFile {
@@ -84,6 +87,9 @@ export function openBackupFolder(folder: string): FileLock {
       throw new StartupError(`The folder ${folder} has something else in it; give an empty one, or one with a backup.`)
     // The database has the keys that sign quotes and URLs.
     if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700)
+    // Until now others may have put something there, and what is written would go where it leads.
+    const link = readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())
+    if (link) throw new StartupError(`The folder ${folder} has a symbolic link, ${link.name}; give an empty one.`)
     closeSync(openSync(lock, 'a', 0o600))
   } catch (error) {
     throw error instanceof StartupError
@@ -99,17 +105,28 @@ export function openBackupFolder(folder: string): FileLock {
 export function findManifest(folder: string): Manifest | null {
   const { manifest: path } = layOutBackup(folder)
   if (!existsSync(path)) return null
-  let manifest: Manifest
+  let manifest: Partial<Manifest> | null
   try {
-    manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+    manifest = JSON.parse(readFileSync(path, 'utf8')) as typeof manifest
   } catch (error) {
     throw new StartupError(`The backup in ${folder} is damaged: manifest.json is not JSON.`, { cause: error })
   }
-  if (manifest.format !== format)
+  if (manifest?.format !== undefined && manifest.format !== format)
     throw new StartupError(
       `The backup in ${folder} was made by mediagen ${manifest.mediagen}, in a format that this version does not know; use that version.`,
     )
+  if (!isManifest(manifest))
+    throw new StartupError(`The backup in ${folder} is damaged: manifest.json is not one of a backup.`)
   return manifest
+}
+
+function isManifest(found: Partial<Manifest> | null): found is Manifest {
+  return (
+    found?.format === format &&
+    (found.database?.kind === 'sqlite' || found.database?.kind === 'postgres') &&
+    fileName.test(found.database.name) &&
+    fileName.test(found.files?.list?.name ?? '')
+  )
 }
 
 /** Reads the manifest of a whole backup. @throws StartupError when there is none */
@@ -179,8 +196,22 @@ export async function writeList(path: string, files: AsyncIterable<ListedFile>):
   flush(path)
 }
 
-/** Reads the list of files. */
+/** Reads the list of files. @throws StartupError when a line names no file that a backup has */
 export async function* readList(folder: string, { files }: Pick<Manifest, 'files'>): AsyncGenerator<ListedFile, void> {
-  const lines = createInterface({ input: createReadStream(join(folder, files.list.name)), crlfDelay: Infinity })
-  for await (const line of lines) yield JSON.parse(line) as ListedFile
+  const { name } = files.list
+  const lines = createInterface({ input: createReadStream(join(folder, name)), crlfDelay: Infinity })
+  for await (const line of lines) {
+    const file = readLine(line)
+    if (typeof file?.key !== 'string' || !isBlobKey(file.key))
+      throw new StartupError(`The backup in ${folder} is damaged: ${name} has a line that names no file of a backup.`)
+    yield file as ListedFile
+  }
+}
+
+function readLine(line: string): Partial<ListedFile> | null {
+  try {
+    return JSON.parse(line) as Partial<ListedFile> | null
+  } catch {
+    return null
+  }
 }

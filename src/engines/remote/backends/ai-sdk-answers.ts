@@ -1,7 +1,7 @@
 // Reads what models of the AI SDK made: files, usage, and what it cost.
-import type { Usage } from '@mediagen/engine/engine.ts'
 import type { Output, UpstreamRef, UpstreamResult, Verdict } from '../backend.ts'
 import { type Connection, isObject, PaidForNothing, toReason } from '../connection.ts'
+import { toNumbers } from '../media/outputs.ts'
 import { readCost, toTokenCost } from './ai-sdk-cost.ts'
 import { type Made, noKey, type Status } from './ai-sdk-packages.ts'
 import type { Wire } from './ai-sdk-wire.ts'
@@ -16,11 +16,11 @@ export function toResult(
   connection: Connection,
 ): UpstreamResult {
   const [said] = Object.values(providerMetadata)
-  const tokens: Usage = {
-    ...(usage?.inputTokens !== undefined && { input_tokens: usage.inputTokens }),
-    ...(usage?.outputTokens !== undefined && { output_tokens: usage.outputTokens }),
-    ...(usage?.totalTokens !== undefined && { tokens: usage.totalTokens }),
-  }
+  const tokens = toNumbers({
+    input_tokens: usage?.inputTokens ?? null,
+    output_tokens: usage?.outputTokens ?? null,
+    tokens: usage?.totalTokens ?? null,
+  })
   const cost = readCost(said) ?? toTokenCost(tokens)
   const why = toReason(wire.answer()?.json ?? null, connection)
   const isText = /json|html|text\//.test(wire.answer()?.headers['content-type'] ?? '')

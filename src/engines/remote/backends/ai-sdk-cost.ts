@@ -14,11 +14,15 @@ export function readRawCost(json: JsonValue | undefined): UpstreamCost | null {
 export function readCost(said: unknown): UpstreamCost | null {
   if (!isObject(said)) return null
   const { costInUsdTicks: ticks, videos } = said
-  if (typeof ticks === 'number')
-    return { text: `${ticks / dollarTicks} USD`, amount: ticks / dollarTicks, currency: 'USD' }
+  if (isAmount(ticks)) return { text: `${ticks / dollarTicks} USD`, amount: ticks / dollarTicks, currency: 'USD' }
   const [first] = Array.isArray(videos) ? videos : []
   const credits = isObject(first) ? first['cost'] : null
-  return typeof credits === 'number' ? { text: `${credits} credits`, amount: credits, currency: null } : null
+  return isAmount(credits) ? { text: `${credits} credits`, amount: credits, currency: null } : null
+}
+
+/** Whether a number can be what something costs: JSON may have negative ones, and `1e999`. */
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 /** The billed tokens, where the answer names no amount of money. */

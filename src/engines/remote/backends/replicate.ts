@@ -99,8 +99,8 @@ function toDigest(input: unknown): string | null {
 
 function toVerdict(json: JsonValue, quote: (words: unknown) => string): Verdict {
   const { status, output, error, metrics } = isObject(json) ? json : {}
-  const seconds = isObject(metrics) ? metrics['predict_time'] : undefined
-  const cost = typeof seconds === 'number' ? { text: `${seconds} s`, amount: null, currency: null } : null
+  const { predict_time: seconds } = toNumbers(metrics)
+  const cost = seconds !== undefined ? { text: `${seconds} s`, amount: null, currency: null } : null
   switch (String(status)) {
     case 'succeeded':
       return { state: 'succeeded', outputs: findOutputs(output), usage: toNumbers(metrics), cost }

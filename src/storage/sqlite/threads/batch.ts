@@ -20,15 +20,20 @@ export function toFailure(error: unknown): Failure {
   return { message: error.message, code: sqliteCode(error), stack: error.stack }
 }
 
+// What SQLite itself answers where it notices, which it does not with a write-ahead log.
+const movedCode = 'SQLITE_READONLY_DBMOVED'
+
 /**
  * Creates a function that runs steps in one transaction and returns their results in order, once it is durable. `together` runs
  * all of them, where that is cheaper than one after the other; it is tried first. Only a step
  * that throws is undone: all are rolled back and run again with a savepoint each. Savepoints are not used the first time,
  * because they copy each page that a step changes. Steps have no effect outside the database, so they can run again.
  * If the transaction itself fails (disk full, I/O error), none of its steps happened and all fail.
+ * @param findMoved says which file of the database is another one now, in a clause; null if none is
  */
 export function createBatchRunner(
   db: Connection,
+  findMoved: () => string | null = () => null,
 ): (steps: readonly (() => unknown)[], together?: () => readonly unknown[]) => Answer[] {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -63,6 +68,11 @@ export function createBatchRunner(
   }
 
   return function runBatch(steps, together = () => steps.map((step) => step())): Answer[] {
+    const moved = findMoved()
+    if (moved !== null) {
+      const failed: Answer = { ok: false, error: { message: moved, code: movedCode, stack: undefined } }
+      return steps.map(() => failed)
+    }
     try {
       begin.run()
       let answers = tryTogether(together)

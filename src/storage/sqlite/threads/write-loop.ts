@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../../core/accounts/audit.ts'
 import { StartupError } from '../../../core/errors.ts'
 import { createIdSource } from '../../../core/ids.ts'
 import type { JobNotification } from '../../../core/store.ts'
-import { openFile, requireFile, setPragmas, toStartupError, type Connection } from '../connection.ts'
+import { createMoveFinder, openFile, requireFile, setPragmas, toStartupError, type Connection } from '../connection.ts'
 import { migrate, requireSchema } from '../migrate.ts'
 import { type Answer, createBatchRunner, type SentAnswer, toFailure } from './batch.ts'
 import { type Call, createCommands, runCommands } from './commands.ts'
@@ -42,7 +42,7 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
   }
 }
 
-function serve(db: Connection, port: MessagePort): void {
+function serve(db: Connection, path: string, port: MessagePort): void {
   let nowMs = 0
   let changes: JobNotification[] = []
   let acts: AuditEntry[] = []
@@ -54,7 +54,7 @@ function serve(db: Connection, port: MessagePort): void {
     changed: (jobId, job) => changes.push({ jobId, job: job ?? null, queued: !job || job.status === 'queued' }),
     acted: (entry) => acts.push(entry),
   })
-  const runBatch = createBatchRunner(db)
+  const runBatch = createBatchRunner(db, createMoveFinder(path))
 
   /** Runs commands as one step; the first result has the changes of all. */
   function execute(calls: readonly Call[]): Done[] {
@@ -132,7 +132,7 @@ export function serveWrites(port: MessagePort, onBegin = (): void => {}): void {
   port.once('message', (options: WriterOptions) => {
     try {
       onBegin()
-      serve(openWriter(options), port)
+      serve(openWriter(options), options.path, port)
       port.postMessage({ kind: 'ready' } satisfies FromWriter)
     } catch (error) {
       port.postMessage({
