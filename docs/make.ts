@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import { createRouterTransport } from '@connectrpc/connect'
 import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
-import { exampleOf } from '../src/cli/admin/common/examples.ts'
 import { listVisible } from '../src/cli/user/completion.ts'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
@@ -67,7 +66,7 @@ Commands for users call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\
 
 Commands for operators, \`mediagen admin\`, work on the installation of this machine: they read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database. With \`--url\` or \`MEDIAGEN_URL\` they work on the server at that address, which is that of its [admin port](settings.md#an-address-for-operators) where it has one, with a key that has the permission \`admin\`; \`--local\` means this machine all the same. What \`mediagen login\` kept never chooses the server of these. A command that changes something says on which installation. \`models check\` and \`models import\` work on this machine only.
 
-Every command takes \`--json\`, for programs, and \`--help\`. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
+Every command takes \`--json\`, for programs, and \`--help\`, which has an example of each command for operators; lists for them take \`--wide\`: all columns, whole, on a terminal, too. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
 
 \`npm run docs\` makes this page from the command line's own help.
 `
@@ -189,32 +188,44 @@ function describeOperation({ summary, description }: DocumentedOperation): strin
 
 /** docs/commands.md. */
 export async function describeCommands(): Promise<string> {
+  const described = new Map<string, string>()
   return (
     commandsHead +
     listVisible(await createProgram())
-      .map((command) => describeCommand(command, '', '##'))
+      .map((command) => describeCommand(command, '', '##', described))
       .join('')
   )
 }
 
-function describeCommand(command: Command, parents: string, heading: string): string {
+/** @param described the command at which each option is described already, by the line about it */
+function describeCommand(command: Command, parents: string, heading: string, described: Map<string, string>): string {
   const inner = listVisible(command)
   const usage = command.usage().replace(/^\[options\] ?/, '')
   const path = `${parents}${command.name()}`
   const name = inner.length > 0 ? path : `${path} ${usage}`.trimEnd()
-  const example = exampleOf(command)
-  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command)}${example === null ? '' : `\nExample: ${code(example)}\n`}${inner.map((one) => describeCommand(one, `${path} `, '###')).join('')}`
+  const head = `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command, path, described)}`
+  return head + inner.map((one) => describeCommand(one, `${path} `, '###', described)).join('')
 }
 
 // Described once, at the head of the page.
-const commonOptions = new Set(['--json', '--local'])
+const commonOptions = new Set(['--json', '--local', '--wide'])
 
-function describeOptions(command: Command): string {
+function describeOptions(command: Command, path: string, described: Map<string, string>): string {
   const isAdmin = command.options.some(({ long }) => long === '--local')
-  const options = command.options
-    .filter(({ long, hidden }) => !hidden && !commonOptions.has(long ?? '') && !(isAdmin && long === '--url'))
-    .map(describeOption)
-  return options.length === 0 ? '' : `\n${options.join('')}`
+  const options = command.options.filter(
+    ({ long, hidden }) => !hidden && !commonOptions.has(long ?? '') && !(isAdmin && long === '--url'),
+  )
+  const byPlace = Map.groupBy(options, (option) => described.get(describeOption(option)) ?? path)
+  const lines = [...byPlace].flatMap(([place, some]) =>
+    place === path
+      ? some.map(describeOption)
+      : [`- as of ${code(place)}: ${some.map(({ long, flags }) => code(long ?? flags)).join(', ')}\n`],
+  )
+  for (const option of options) {
+    const line = describeOption(option)
+    if (!described.has(line)) described.set(line, path)
+  }
+  return lines.length === 0 ? '' : `\n${lines.join('')}`
 }
 
 function describeOption({ flags, mandatory, defaultValue, description, argChoices }: Option): string {
