@@ -17,7 +17,7 @@ import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
 
-Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged. What a key or an account may spend is no setting but [theirs](give-a-team-keys.md).
+Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged. Defaults are in parentheses; after the arrow is what happens beyond the limit. What a key or an account may spend is no setting but [theirs](give-a-team-keys.md).
 
 Limits of keys, accounts and webhooks count for all processes of an installation together, unless they say otherwise; those of connections, addresses, downloads and memory for each process. A process that starts or ends may let one burst more through. A separate gateway counts what it refuses itself.
 
@@ -26,7 +26,7 @@ Limits of keys, accounts and webhooks count for all processes of an installation
 
 const settingsHead = `# Settings
 
-A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
+A setting is an environment variable that the server reads when it starts. Defaults are in parentheses; an empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
 
 \`npm run docs\` makes this page from \`src/config.ts\` and \`src/trace-settings.ts\`.
 
@@ -52,7 +52,7 @@ Processes of any role may share a data directory on one machine, also from conta
 
 const routesHead = `# Routes
 
-Every request to \`/v1\` needs \`Authorization: Bearer <API_KEY>\`, with a key that has the permission in the second column. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes records, headers and errors, \`GET /openapi.json\` every route in full.
+Every request to \`/v1\` needs \`Authorization: Bearer <API_KEY>\`, with a key that has the permission in parentheses. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes records, headers and errors, \`GET /openapi.json\` every route in full.
 
 \`npm run docs\` makes this page from the OpenAPI document.
 
@@ -84,25 +84,20 @@ export function describeLimits(): string {
   const groups = Object.entries(limitGroups)
     .filter(([, group]) => Object.keys(group).length > 0)
     .map(([title, group]) => {
-      const rows = Object.values(group).map(({ env, fallback, help, beyond }) => [
-        code(env),
-        code(fallback),
-        help,
-        beyond,
-      ])
-      return `\n## ${title}\n\n${table(['Setting', 'Default', 'What it limits', 'What happens beyond it'], rows)}`
+      const lines = Object.values(group).map(
+        ({ env, fallback, help, beyond }) => `- ${code(env)} (${code(fallback)}): ${help} → ${beyond}\n`,
+      )
+      return `\n## ${title}\n\n${lines.join('')}`
     })
   return limitsHead + groups.join('')
 }
 
 /** docs/settings.md. */
 export function describeSettings(): string {
-  const rows = Object.values({ ...generalSettings, ...traceSettings }).map(({ env, fallback, help }) => [
-    code(env),
-    fallback && code(fallback),
-    help,
-  ])
-  return settingsHead + table(['Variable', 'Default', 'What it does'], rows) + settingsTail
+  const lines = Object.values({ ...generalSettings, ...traceSettings }).map(
+    ({ env, fallback, help }) => `- ${code(env)}${fallback && ` (${code(fallback)})`}: ${help}\n`,
+  )
+  return settingsHead + lines.join('') + settingsTail
 }
 
 interface DocumentedOperation {
@@ -159,18 +154,15 @@ export async function readOpenapi(): Promise<Openapi> {
 /** docs/routes.md. */
 export async function describeRoutes(): Promise<string> {
   const { paths } = await readOpenapi()
-  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
       const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
       const names = query.map(({ name }) => `${name}=`).join('&')
-      return [
-        code(`${method.toUpperCase()} ${path}${names && `?${names}`}`),
-        describePermission(operation),
-        describeOperation(operation),
-      ]
+      const route = code(`${method.toUpperCase()} ${path}${names && `?${names}`}`)
+      return `- ${route} (${describePermission(operation)}): ${describeOperation(operation)}\n`
     }),
   )
-  return routesHead + table(['Route', 'Permission', 'What it does'], rows)
+  return routesHead + lines.join('')
 }
 
 // The description ends with what the key needs.
