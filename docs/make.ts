@@ -195,7 +195,11 @@ function describeCommand(command: Command, parents: string, heading: string, des
   const usage = command.usage().replace(/^\[options\] ?/, '')
   const path = `${parents}${command.name()}`
   const name = inner.length > 0 ? path : `${path} ${usage}`.trimEnd()
-  const head = `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command, path, described)}`
+  // A group of `admin` does nothing itself; its commands say what it is for.
+  const head =
+    parents !== '' && inner.length > 0
+      ? ''
+      : `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command, path, described)}`
   return head + inner.map((one) => describeCommand(one, `${path} `, '###', described)).join('')
 }
 
