@@ -1,16 +1,11 @@
 // Sounds and films in the console: played with our own controls, by keyboard, one at a time.
-import { afterAll, beforeAll, expect } from 'vitest'
-import { startTestApp, type TestApp, withBuiltin } from '../test-app.ts'
+import { afterAll, expect } from 'vitest'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import type { BrowserPage } from './browser-page.ts'
 import { inBrowser, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
-let app: TestApp
-
-beforeAll(async () => {
-  app = await startTestApp({}, withBuiltin)
-})
-
+const app = await startTestApp({}, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 const shown = (selector: string): string => `document.querySelector('.result ${selector}')`
