@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import { createRouterTransport } from '@connectrpc/connect'
 import type { Command, Option } from 'commander'
 import Fastify from 'fastify'
-import { exampleOf } from '../src/cli/admin/common/examples.ts'
 import { listVisible } from '../src/cli/user/completion.ts'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/accounts/key.ts'
@@ -18,7 +17,7 @@ import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
 
-Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged. What a key or an account may spend is no setting but [theirs](give-a-team-keys.md).
+Every limit is a setting: an environment variable that the server reads when it starts. A request beyond a limit is refused with a message that names it; nothing is held. A job that fails is not charged. Defaults are in parentheses; after the arrow is what happens beyond the limit. What a key or an account may spend is no setting but [theirs](give-a-team-keys.md).
 
 Limits of keys, accounts and webhooks count for all processes of an installation together, unless they say otherwise; those of connections, addresses, downloads and memory for each process. A process that starts or ends may let one burst more through. A separate gateway counts what it refuses itself.
 
@@ -27,7 +26,7 @@ Limits of keys, accounts and webhooks count for all processes of an installation
 
 const settingsHead = `# Settings
 
-A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
+A setting is an environment variable that the server reads when it starts. Defaults are in parentheses; an empty variable counts as unset. A server with wrong values does not start, and names all of them. [Limits](limits.md) are settings too.
 
 \`npm run docs\` makes this page from \`src/config.ts\` and \`src/trace-settings.ts\`.
 
@@ -53,7 +52,7 @@ Processes of any role may share a data directory on one machine, also from conta
 
 const routesHead = `# Routes
 
-Every request to \`/v1\` needs \`Authorization: Bearer <API_KEY>\`, with a key that has the permission in the second column. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes records, headers and errors, \`GET /openapi.json\` every route in full.
+Every request to \`/v1\` needs \`Authorization: Bearer <API_KEY>\`, with a key that has the permission in parentheses. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes records, headers and errors, \`GET /openapi.json\` every route in full.
 
 \`npm run docs\` makes this page from the OpenAPI document.
 
@@ -67,7 +66,7 @@ Commands for users call a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\
 
 Commands for operators, \`mediagen admin\`, work on the installation of this machine: they read the settings of the server, open its data directory, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; the others refuse a missing or older database. With \`--url\` or \`MEDIAGEN_URL\` they work on the server at that address, which is that of its [admin port](settings.md#an-address-for-operators) where it has one, with a key that has the permission \`admin\`; \`--local\` means this machine all the same. What \`mediagen login\` kept never chooses the server of these. A command that changes something says on which installation. \`models check\` and \`models import\` work on this machine only.
 
-Every command takes \`--json\`, for programs, and \`--help\`. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
+Every command takes \`--json\`, for programs, and \`--help\`, which has an example of each command for operators; lists for them take \`--wide\`: all columns, whole, on a terminal, too. Defaults of options are in parentheses. The exit status is 0 on success and 1 on failure.
 
 \`npm run docs\` makes this page from the command line's own help.
 `
@@ -85,25 +84,20 @@ export function describeLimits(): string {
   const groups = Object.entries(limitGroups)
     .filter(([, group]) => Object.keys(group).length > 0)
     .map(([title, group]) => {
-      const rows = Object.values(group).map(({ env, fallback, help, beyond }) => [
-        code(env),
-        code(fallback),
-        help,
-        beyond,
-      ])
-      return `\n## ${title}\n\n${table(['Setting', 'Default', 'What it limits', 'What happens beyond it'], rows)}`
+      const lines = Object.values(group).map(
+        ({ env, fallback, help, beyond }) => `- ${code(env)} (${code(fallback)}): ${help} → ${beyond}\n`,
+      )
+      return `\n## ${title}\n\n${lines.join('')}`
     })
   return limitsHead + groups.join('')
 }
 
 /** docs/settings.md. */
 export function describeSettings(): string {
-  const rows = Object.values({ ...generalSettings, ...traceSettings }).map(({ env, fallback, help }) => [
-    code(env),
-    fallback && code(fallback),
-    help,
-  ])
-  return settingsHead + table(['Variable', 'Default', 'What it does'], rows) + settingsTail
+  const lines = Object.values({ ...generalSettings, ...traceSettings }).map(
+    ({ env, fallback, help }) => `- ${code(env)}${fallback && ` (${code(fallback)})`}: ${help}\n`,
+  )
+  return settingsHead + lines.join('') + settingsTail
 }
 
 interface DocumentedOperation {
@@ -160,18 +154,15 @@ export async function readOpenapi(): Promise<Openapi> {
 /** docs/routes.md. */
 export async function describeRoutes(): Promise<string> {
   const { paths } = await readOpenapi()
-  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
       const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
       const names = query.map(({ name }) => `${name}=`).join('&')
-      return [
-        code(`${method.toUpperCase()} ${path}${names && `?${names}`}`),
-        describePermission(operation),
-        describeOperation(operation),
-      ]
+      const route = code(`${method.toUpperCase()} ${path}${names && `?${names}`}`)
+      return `- ${route} (${describePermission(operation)}): ${describeOperation(operation)}\n`
     }),
   )
-  return routesHead + table(['Route', 'Permission', 'What it does'], rows)
+  return routesHead + lines.join('')
 }
 
 // The description ends with what the key needs.
@@ -189,32 +180,48 @@ function describeOperation({ summary, description }: DocumentedOperation): strin
 
 /** docs/commands.md. */
 export async function describeCommands(): Promise<string> {
+  const described = new Map<string, string>()
   return (
     commandsHead +
     listVisible(await createProgram())
-      .map((command) => describeCommand(command, '', '##'))
+      .map((command) => describeCommand(command, '', '##', described))
       .join('')
   )
 }
 
-function describeCommand(command: Command, parents: string, heading: string): string {
+/** @param described the command at which each option is described already, by the line about it */
+function describeCommand(command: Command, parents: string, heading: string, described: Map<string, string>): string {
   const inner = listVisible(command)
   const usage = command.usage().replace(/^\[options\] ?/, '')
   const path = `${parents}${command.name()}`
   const name = inner.length > 0 ? path : `${path} ${usage}`.trimEnd()
-  const example = exampleOf(command)
-  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command)}${example === null ? '' : `\nExample: ${code(example)}\n`}${inner.map((one) => describeCommand(one, `${path} `, '###')).join('')}`
+  // A group of `admin` does nothing itself; its commands say what it is for.
+  const head =
+    parents !== '' && inner.length > 0
+      ? ''
+      : `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command, path, described)}`
+  return head + inner.map((one) => describeCommand(one, `${path} `, '###', described)).join('')
 }
 
 // Described once, at the head of the page.
-const commonOptions = new Set(['--json', '--local'])
+const commonOptions = new Set(['--json', '--local', '--wide'])
 
-function describeOptions(command: Command): string {
+function describeOptions(command: Command, path: string, described: Map<string, string>): string {
   const isAdmin = command.options.some(({ long }) => long === '--local')
-  const options = command.options
-    .filter(({ long, hidden }) => !hidden && !commonOptions.has(long ?? '') && !(isAdmin && long === '--url'))
-    .map(describeOption)
-  return options.length === 0 ? '' : `\n${options.join('')}`
+  const options = command.options.filter(
+    ({ long, hidden }) => !hidden && !commonOptions.has(long ?? '') && !(isAdmin && long === '--url'),
+  )
+  const byPlace = Map.groupBy(options, (option) => described.get(describeOption(option)) ?? path)
+  const lines = [...byPlace].flatMap(([place, some]) =>
+    place === path
+      ? some.map(describeOption)
+      : [`- as of ${code(place)}: ${some.map(({ long, flags }) => code(long ?? flags)).join(', ')}\n`],
+  )
+  for (const option of options) {
+    const line = describeOption(option)
+    if (!described.has(line)) described.set(line, path)
+  }
+  return lines.length === 0 ? '' : `\n${lines.join('')}`
 }
 
 function describeOption({ flags, mandatory, defaultValue, description, argChoices }: Option): string {

@@ -43,6 +43,6 @@ export function neighbourLinks(jobId: string, signal: AbortSignal): HTMLElement 
 
 /** Whether the key means something where the focus is. */
 function isTaken({ target, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
-  const own = 'input, textarea, select, video, audio, dialog, [role=radio], [role=slider], [role=tab]'
+  const own = 'input, textarea, select, dialog, [role=radio], [role=slider], [role=tab]'
   return altKey || ctrlKey || metaKey || shiftKey || (target instanceof Element && target.closest(own) !== null)
 }

@@ -3,6 +3,7 @@ import { toBlurPicture } from './blurhash.ts'
 import { element } from './element.ts'
 import { formatLength, toLocalUrl } from './job-words.ts'
 import { toFullWidth } from './output-shape.ts'
+import { player } from './player.ts'
 import type { OutputRecord } from './records.ts'
 
 /** The output in full size, to view or play; `words` is its alternative text. */
@@ -27,11 +28,8 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       loop: true,
       playsinline: true,
       preload: 'metadata',
-      'aria-label': words,
-      width,
-      height,
     })
-    return blurred(output, sized(output, video))
+    return player(blurred(output, video), words, output)
   }
   if (content_type.startsWith('audio/')) {
     const wave = local(output.preview_url)
@@ -39,16 +37,16 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       'div',
       { class: 'sound' },
       wave !== null && element('img', { class: 'wave', src: wave, alt: '' }),
-      element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': words }),
+      player(element('audio', { src: url, controls: true, preload: 'metadata' }), words),
     )
   }
   return element('p', { class: 'empty' }, 'Files of this type cannot be shown here.')
 }
 
-/** Gives media their size from the beginning: an unloaded picture has none, and the poster of a film is small. */
-function sized<Media extends HTMLElement>({ width, height }: OutputRecord, media: Media): Media {
-  if (width && height) media.style.width = toFullWidth({ width, height })
-  return media
+/** Gives a picture its size from the beginning: an unloaded one has none. */
+function sized({ width, height }: OutputRecord, picture: HTMLElement): HTMLElement {
+  if (width && height) picture.style.width = toFullWidth({ width, height })
+  return picture
 }
 
 /** The output as a thumbnail: its preview and its duration. */

@@ -3,6 +3,7 @@ import { coverPicture } from './covers.ts'
 import { button, element } from './element.ts'
 import { toLocalUrl } from './job-words.ts'
 import { toFullWidth } from './output-shape.ts'
+import { player } from './player.ts'
 import type { JsonObject, ModelRecord, SampleRecord } from './records.ts'
 
 // Pictures much wider or higher than a cover are shown whole.
@@ -66,21 +67,14 @@ function media(sample: SampleRecord): HTMLElement {
       'div',
       { class: 'sound' },
       picture !== null && element('img', { class: 'wave', src: picture, alt: '', loading: 'lazy' }),
-      element('audio', { src, controls: true, preload: 'none', 'aria-label': title }),
+      player(element('audio', { src, controls: true, preload: 'none' }), title),
     )
-  const size = { width, height }
-  const shown = content_type.startsWith('video/')
-    ? element('video', {
-        src,
-        ...size,
-        poster: picture,
-        controls: true,
-        loop: true,
-        playsinline: true,
-        preload: picture === null ? 'metadata' : 'none',
-        'aria-label': title,
-      })
-    : element('img', { src, ...size, alt: title, loading: 'lazy', decoding: 'async' })
+  if (content_type.startsWith('video/')) {
+    const preload = picture === null ? 'metadata' : 'none'
+    const film = element('video', { src, poster: picture, controls: true, loop: true, playsinline: true, preload })
+    return player(film, title, sample)
+  }
+  const shown = element('img', { src, width, height, alt: title, loading: 'lazy', decoding: 'async' })
   if (width && height) {
     shown.style.width = toFullWidth({ width, height })
     shown.style.aspectRatio = `${width} / ${height}`

@@ -1,7 +1,6 @@
 // A button that plays a short sound, one at a time on the page.
 import { element, icon } from './element.ts'
-
-let stopOther: () => void = () => {}
+import { playAlone } from './player.ts'
 
 /** Plays and stops the sound; `name` is what is heard. */
 export function soundButton(url: string, name: string): HTMLButtonElement {
@@ -17,8 +16,7 @@ export function soundButton(url: string, name: string): HTMLButtonElement {
     label('Hear', 'play')
   }
   function start(): void {
-    stopOther()
-    stopOther = stop
+    playAlone(stop)
     audio = new Audio(url)
     audio.addEventListener('ended', stop)
     audio.addEventListener('error', stop)

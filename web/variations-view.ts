@@ -5,6 +5,7 @@ import { openDialog } from './dialog.ts'
 import { button, element, icon, linkButton } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { isTerminal, toLocalUrl } from './job-words.ts'
+import { player } from './player.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord } from './records.ts'
 import { toHash } from './route.ts'
@@ -72,7 +73,11 @@ export function variationsView({ api, catalog, signal }: ViewDeps, id: string): 
       picture.replaceChildren(
         kind === 'image'
           ? element('img', { src, alt: describeInput(job) ?? '' })
-          : element(kind === 'video' ? 'video' : 'audio', { src, controls: true }),
+          : player(
+              element(kind === 'video' ? 'video' : 'audio', { src, controls: true, playsinline: true }),
+              describeInput(job) ?? 'What was made',
+              output,
+            ),
       )
       caption.textContent = [`${at + 1} of ${made.length}`, differences.get(job.job_id)].filter(Boolean).join(' · ')
       more.replaceChildren(

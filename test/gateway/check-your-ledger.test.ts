@@ -28,10 +28,10 @@ async function check(environment: Readonly<Record<string, string>>): Promise<str
 test('the program reads all entries, and knows a kept hash again', async () => {
   const { accountId, key } = app.account
   await app.generate('test/nothing/text-to-image', { prompt: 'x' })
-  const kept = /newest hash ([0-9a-f]{64})/.exec(await check({ MEDIAGEN_API_KEY: key }))?.[1] ?? ''
+  const kept = /newest hash ([0-9a-f]{64})/.exec(await check({ MEDIAGEN_KEY: key }))?.[1] ?? ''
   await app.admin.grantCredits({ accountId, credits: 5n, note: 'für Mai “写”', reference: 'pay_1' })
-  expect(await check({ MEDIAGEN_API_KEY: key, KEPT_HASH: kept })).toMatch(/^4 entries, newest hash [0-9a-f]{64}\n$/)
-  await expect(check({ MEDIAGEN_API_KEY: key, KEPT_HASH: '0'.repeat(64) })).rejects.toThrow('is gone')
+  expect(await check({ MEDIAGEN_KEY: key, KEPT_HASH: kept })).toMatch(/^4 entries, newest hash [0-9a-f]{64}\n$/)
+  await expect(check({ MEDIAGEN_KEY: key, KEPT_HASH: '0'.repeat(64) })).rejects.toThrow('is gone')
 })
 
 test.each([
@@ -51,5 +51,5 @@ test.each([
     for (const change of changes.split(';')) db.prepare(change).run({ accountId })
   }
   const { data } = (await app.send('/v1/wallet/entries', { key })).body
-  await expect(check({ MEDIAGEN_API_KEY: key })).rejects.toThrow(`${data[0].entry_id} is not what was written`)
+  await expect(check({ MEDIAGEN_KEY: key })).rejects.toThrow(`${data[0].entry_id} is not what was written`)
 })

@@ -57,7 +57,7 @@ describe('reviews', () => {
 
 describe('files that are moved while they are in use', () => {
   test.each(['', '-wal'])(
-    'P405: without its own file%s the store takes no more changes, until it is back',
+    'P385: without its own file%s the store takes no more changes, until it is back',
     async (end) => {
       using file = createTestFolder()
       await using store = await openStoreAt(file.path)

@@ -129,7 +129,15 @@ export async function drivePage(
   }
 }
 
-const keyCodes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, Space: 32, ArrowDown: 40 }
+const keyCodes: Readonly<Record<string, number>> = {
+  Tab: 9,
+  Enter: 13,
+  Escape: 27,
+  Space: 32,
+  ArrowLeft: 37,
+  ArrowRight: 39,
+  ArrowDown: 40,
+}
 
 function toQuery(selector: string): string {
   return `document.querySelector(${JSON.stringify(selector)})`

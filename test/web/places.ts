@@ -8,7 +8,7 @@ import type { BrowserPage } from './browser-page.ts'
 import { fill, press } from './browser-tests.ts'
 
 /** Ids of jobs, by how they are. */
-export type Jobs = Readonly<Record<'picture' | 'sound' | 'failed' | 'running' | 'deleted', string>>
+export type Jobs = Readonly<Record<'picture' | 'sound' | 'film' | 'failed' | 'running' | 'deleted', string>>
 
 /** Goes to a page, and waits until it is whole. */
 export type Go = (page: BrowserPage) => Promise<void>
@@ -23,6 +23,12 @@ export async function fillAccount({ app, register }: WebhookApp): Promise<Jobs> 
   const make = async (model: string, input: object, wait = true): Promise<string> =>
     (await app.generate(model, input, { wait })).body.job_id
   const sound = await make('builtin/audio/speech/text-to-speech', { text: 'A lighthouse at dusk.' })
+  const film = await make('builtin/video/motion/text-to-video', {
+    prompt: 'waves',
+    duration: 1,
+    width: 256,
+    height: 256,
+  })
   const failed = await make('test/failing/text-to-image', { prompt: 'a broken lamp' })
   const deleted = await make(instant, { prompt: 'nothing' })
   await app.send(`/v1/jobs/${deleted}`, { method: 'DELETE' })
@@ -45,7 +51,7 @@ export async function fillAccount({ app, register }: WebhookApp): Promise<Jobs> 
     headers: { 'idempotency-key': 'labelled', 'mediagen-labels': 'team=ads' },
     body: { model: instant, input: { prompt: 'a picture that a webhook tells of' }, max_credits: 10 },
   })
-  return { sound, failed, deleted, running, picture }
+  return { sound, film, failed, deleted, running, picture }
 }
 
 /** Shows a page in light or dark, at once. */
@@ -139,6 +145,7 @@ export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>>
     },
     'job-picture': at(`#/job/${jobs.picture}`, result),
     'job-sound': at(`#/job/${jobs.sound}`, result),
+    'job-film': at(`#/job/${jobs.film}`, result),
     'job-failed': at(`#/job/${jobs.failed}`, `document.querySelector('.job .notice')`),
     'job-running': at(`#/job/${jobs.running}`, `document.querySelector('.waiting')`),
     'job-deleted': at(`#/job/${jobs.deleted}`, `document.querySelector('.job .notice')`),

@@ -128,7 +128,7 @@ inBrowser(
     await page.until(button('Hear Kal'))
     expect(await page.evaluate(chosen)).toBe('Ewan')
 
-    await press(page, '.sample-list .sample:nth-child(2) button')
+    await press(page, '.sample-list .sample:nth-child(2) > .button')
     expect(await page.evaluate(`[${chosen}, document.querySelector('textarea').value]`)).toEqual([
       'Angus',
       'The kettle is on. Would you like a cup of tea?',
@@ -142,7 +142,7 @@ inBrowser('a sample with pictures as its input can be made again as it is', asyn
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/image/art/edit`)
   await page.until("document.querySelectorAll('.sample-list .sample').length === 2")
-  await press(page, '.sample-list .sample:nth-child(2) button')
+  await press(page, '.sample-list .sample:nth-child(2) > .button')
   await page.until("document.querySelector('.slot-picture img')?.naturalWidth === 640")
   await page.until(`${textOf('.large')}.startsWith('Generate for')`)
   await press(page, '.generate-bar button')

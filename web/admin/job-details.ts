@@ -3,6 +3,7 @@ import type { InspectJobResponse, UpstreamRun } from '../../gen/mediagen/v1/admi
 import type { Output } from '../../gen/mediagen/v1/generation_pb.ts'
 import { element } from '../element.ts'
 import { formatBytes, toLocalUrl } from '../job-words.ts'
+import { player } from '../player.ts'
 import { createTable, emptyNote } from './table.ts'
 import { badge, type StateWords, timeOf } from './words.ts'
 
@@ -65,14 +66,14 @@ function toFigure(output: Output, index: number): HTMLElement {
   if (expired || output.url === '')
     return element('figure', {}, element('p', { class: 'empty' }, 'The file is gone: its retention is over.'), caption)
   const url = toLocalUrl(output.url, location.origin)
-  const shown = showMedia(contentType, url, `File ${index + 1}`)
+  const shown = showMedia(output, url, `File ${index + 1}`)
   caption.append(' · ', element('a', { href: url, target: '_blank', rel: 'noreferrer' }, 'open'))
   return element('figure', {}, shown, caption)
 }
 
-function showMedia(contentType: string, url: string, label: string): HTMLElement {
+function showMedia({ contentType, ...shape }: Output, url: string, label: string): HTMLElement {
   if (contentType.startsWith('image/')) return element('img', { src: url, alt: label, loading: 'lazy' })
   if (contentType.startsWith('video/'))
-    return element('video', { src: url, controls: true, preload: 'metadata', 'aria-label': label })
-  return element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': label })
+    return player(element('video', { src: url, controls: true, playsinline: true, preload: 'metadata' }), label, shape)
+  return player(element('audio', { src: url, controls: true, preload: 'metadata' }), label)
 }

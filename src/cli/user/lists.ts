@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import { jobStatuses } from '../../core/jobs/job.ts'
 import { parsePageLimit } from './counts.ts'
 import { openFile } from './input.ts'
+import { addLogsCommand } from './logs.ts'
 import { describeModel } from './model-page.ts'
 import { checkOutput, writeBundle } from './outputs.ts'
 import { type Printed, say } from './print.ts'
@@ -121,6 +122,7 @@ function addJobCommands(program: Command): void {
         }
       }),
     )
+  addLogsCommand(program)
   program
     .command('bundle <job_id>')
     .description('Download a job of yours that has ended as a zip archive: its record, its input and its files')
