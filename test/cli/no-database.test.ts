@@ -54,6 +54,7 @@ const ofUsers = new Set([
   'models show',
   'login',
   'logout',
+  'logs',
   'whoami',
   'config',
   'open',
