@@ -112,7 +112,9 @@ export function plotSeries(unit: string, series: readonly Series[]): string {
   const ticks = Array.from({ length: 7 }, (_, tick) => (end * tick) / 6)
   return toSvg(height + 20, [
     ...parts,
-    ...ticks.map((at) => text(toX(at) - 14, height + 8, `${Math.round(at)} ${unit}`, 'pale')),
+    ...ticks.map((at, tick) =>
+      text(toX(at) - 8, height + 8, `${Math.round(at)}${tick === 0 ? ` ${unit}` : ''}`, 'pale'),
+    ),
   ])
 }
 
