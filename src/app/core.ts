@@ -72,7 +72,7 @@ export async function startCore(
   if (config.roles.has('api')) checkDoorModels(config, catalog)
   await tryPorts(config)
   await tryBucket(config)
-  readCredentials(config, Date.now())
+  checkFiles(config, log)
 
   const metrics = createMetrics()
   showLostLines(metrics)
@@ -194,4 +194,15 @@ function showGauges(metrics: Metrics, store: Store, watches: Watches): void {
     () => (Date.now() - store.nowMs()) / 1000,
   )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
+}
+
+/** @throws StartupError that names what is wrong with signing */
+function checkFiles(config: Config, log: Logger): void {
+  const { roles, databaseUrl, filesUrl } = config
+  // Only workers sign, and have the key.
+  readCredentials(roles.has('worker') ? config : { ...config, signFailure: 'deliver' }, Date.now())
+  if (databaseUrl !== null && filesUrl === null && roles.size === 1)
+    log.warn(
+      'files are in the data directory of this process: others do not find what it stores, unless MEDIAGEN_FILES_URL names a store for all',
+    )
 }

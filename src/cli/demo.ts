@@ -201,7 +201,7 @@ gRPC      ${app.grpcUrl}
 Account   ${demo.account_id}
 API key   ${demo.key}
 
-${examples ? describeExamples(app, demo, reflectionUrl) : 'Commands to paste: npm start -- --examples (without a clone: mediagen demo --examples)'}
+${examples ? describeExamples(app, demo, reflectionUrl) : 'For commands to paste, stop this and run: npm start -- --examples (without a clone: mediagen demo --examples)'}
 
 Ctrl-C stops the server; what it made stays.
 `

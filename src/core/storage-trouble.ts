@@ -77,7 +77,7 @@ export function tooManyReads(maxQueuedReads: number): MediagenError {
 export function listTookTooLong(mostMs: number, cause: unknown): MediagenError {
   return new MediagenError(
     'overloaded',
-    `This list takes too long to read and was ended (lists may take ${mostMs / 1000} s). Narrow it: ask for a smaller offset, or name a filter where the list has one, such as the status or the model of jobs. Sent again as it is, it may be ended again.`,
+    `This list takes too long to read and was ended (lists may take ${mostMs / 1000} s). Narrow it: ask for a smaller offset, or name a filter where the list has one, such as the status or the model of jobs, or the days of the usage. Sent again as it is, it may be ended again.`,
     { retryAfterSeconds },
     { cause },
   )

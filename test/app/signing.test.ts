@@ -48,6 +48,9 @@ test('P360: a certificate or a key that cannot sign stops the start by name, and
       /^openssl x509 -in /,
     ],
   ]
+  // What does not run jobs has no key to sign with.
+  await using api = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_SIGN_FAILURE: 'review' })
+  expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
   for (const [signCertificate, signKey, words, command] of cases) {
     const settings = {
       MEDIAGEN_SIGN_CERTIFICATE: signCertificate,

@@ -115,6 +115,9 @@ describe('a form beyond a limit is refused with its name', () => {
     })
     const values = await sendForm([image, ['tags', `[${'1,'.repeat(200)}1]`]])
     expect(values).toMatchObject({ status: 400, body: { detail: expect.stringContaining('MEDIAGEN_MAX_VALUES') } })
+    const half: Part = ['tags', `[${'1,'.repeat(60)}1]`]
+    const halves = await sendForm([image, half, ['strength', half[1]]])
+    expect(halves).toMatchObject({ status: 400, body: { detail: expect.stringContaining('MEDIAGEN_MAX_VALUES') } })
   })
 
   test('texts count toward MEDIAGEN_BYTE_RATE, pictures do not', async () => {

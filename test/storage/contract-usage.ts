@@ -82,7 +82,7 @@ export function usageTests(openStore: OpenTestStore): void {
     await endJob(store, accountId, 1)
     clock.ms += dayMs
     await endJob(store, accountId, 3, { labels: { team: 'art' } })
-    const read = async (...args: Parameters<typeof usageOf> extends [string, ...infer Rest] ? Rest : never) => {
+    const read = async (...args: Parameters<typeof usageOf> extends [string | null, ...infer Rest] ? Rest : never) => {
       const { items, total } = await store.listUsage(usageOf(accountId, ...args))
       return [
         total,

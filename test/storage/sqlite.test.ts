@@ -1,5 +1,5 @@
 // The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
-import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -71,6 +71,10 @@ describe('files that are moved while they are in use', () => {
         expect(isDatabaseTrouble(refusal)).toBe(true)
         expect(refusal).toMatchObject({ message: expect.stringContaining(`file ${basename(moved)} was moved`) })
       }
+      rmSync(moved)
+      symlinkSync(moved, moved)
+      await expect(store.startGeneration(startOf(accountId))).rejects.toThrow(/cannot be looked at: ELOOP/)
+      rmSync(moved)
       renameSync(`${moved}.moved`, moved)
       await startJob(store, accountId)
       expect(await balanceOf(store, accountId)).toEqual([80, 20])
@@ -248,6 +252,29 @@ describe('the writer thread', () => {
     await store.listJobs(filterOf(other.accountId)).then(() => order.push('list'))
     expect(await usage).toMatchObject({ total: 1201, sum: { jobs: 1201, succeeded: 1201, charged: 1201 } })
     expect(order).toEqual(['list', 'usage'])
+  })
+
+  test('usage of all accounts leaves out other days; one with too many rows is refused with what to change', async () => {
+    using file = createTestFolder()
+    await using store = await openStoreAt(file.path)
+    const { accountId } = await store.createAccount('a', 100)
+    const { accountId: other } = await store.createAccount('b', 100)
+    {
+      using db = openRaw(file.path)
+      const add =
+        db.prepare(`WITH RECURSIVE series(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series LIMIT :rows)
+        INSERT INTO usage SELECT :owner, :day, 'test/image', 'key_a', '{"n":"' || :day || value || '"}', 1, 1, 1 FROM series`)
+      for (const owner of [accountId, other])
+        for (const day of ['2026-11-18', '2026-11-20', '2026-11-22']) add.run({ owner, day, rows: 700 })
+      expect(await store.listUsage(usageOf(null, ['account'], { from: '2026-11-20', to: '2026-11-20' }))).toMatchObject(
+        { total: 2, sum: { jobs: 1400 } },
+      )
+      add.run({ owner: accountId, day: '2026-11-21', rows: 200_501 })
+    }
+    await expect(store.listUsage(usageOf(accountId, ['label:n']))).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('fewer days (from, to)'),
+    })
   })
 
   test('MEDIAGEN_MAX_QUEUED_READS: a list is refused while this many wait', async () => {

@@ -7,7 +7,7 @@ import type { StartCommand, Store } from '../../src/core/store.ts'
 import { filterOf } from './fixture.ts'
 
 /** A request for a hundred rows of all days. */
-export function usageOf(accountId: string, groups: readonly UsageGroup[], fields: Partial<UsageRequest> = {}) {
+export function usageOf(accountId: string | null, groups: readonly UsageGroup[], fields: Partial<UsageRequest> = {}) {
   return { accountId, groups, from: '2026-01-01', to: '9999-12-31', limit: 100, offset: 0, ...fields }
 }
 

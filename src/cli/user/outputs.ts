@@ -42,7 +42,7 @@ export async function writeOutputs(
   }
   const paths: string[] = []
   for (const [index, output] of job.outputs.entries()) {
-    const content = Buffer.from(await (await client.download(output)).arrayBuffer())
+    const content = await readOutput(client, job, output)
     if (to === '-') {
       process.stdout.write(content)
       continue
@@ -55,6 +55,20 @@ export async function writeOutputs(
     paths.push(path)
   }
   return paths
+}
+
+async function readOutput(
+  client: Pick<MediagenClient, 'download'>,
+  { job_id: jobId, billing }: Job,
+  output: Job['outputs'][number],
+): Promise<Buffer> {
+  try {
+    return Buffer.from(await (await client.download(output)).arrayBuffer())
+  } catch (error) {
+    const { message } = error as Error
+    const words = `The job has succeeded for ${countCredits(billing.charged)}; “mediagen watch ${jobId}” downloads it again.`
+    throw new StartupError(`${/[.!?]$/.test(message) ? message : `${message}.`} ${words}`, { cause: error })
+  }
 }
 
 /**

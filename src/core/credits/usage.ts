@@ -1,5 +1,6 @@
 // Usage of accounts: how many jobs ended, and what they were charged, by day, model, key and label. A job counts on the day of its
 // start, as it does for limits; it counts when it has ended.
+import { MediagenError } from '../errors.ts'
 import { findLabelFault } from '../jobs/labels.ts'
 import { type Page, pageBounds, type PageRequest } from '../page.ts'
 
@@ -13,6 +14,8 @@ export type UsageGroup = (typeof allUsageFields)[number] | `label:${string}`
 
 /** How many groups a report may have. */
 export const mostUsageGroups = 8
+/** How many sums a report may have where they are made in memory. */
+export const mostUsageSums = 200_000
 /** How many days a report may have: a year. */
 export const mostUsageDays = 366
 
@@ -31,6 +34,14 @@ export interface UsageRequest extends PageRequest {
   readonly to: string
   /** Each once; at least one. */
   readonly groups: readonly UsageGroup[]
+}
+
+/** The refusal of a report with more sums than it may have. */
+export function usageTooLarge(): MediagenError {
+  return new MediagenError(
+    'invalid_request',
+    `This report has more than ${mostUsageSums} rows. Ask for fewer days (from, to), or leave out of group_by what is different for nearly every job.`,
+  )
 }
 
 /** Jobs that have ended, and what they were charged. */

@@ -90,10 +90,14 @@ export function openReader(path: string): Connection {
 export function createMoveFinder(path: string): () => string | null {
   const opened = [path, `${path}-wal`].map((file) => ({ file, identity: identify(file) }))
   return () => {
-    const moved = opened.find(({ file, identity }) => identify(file) !== identity)
-    return moved === undefined
-      ? null
-      : `the file ${basename(moved.file)} was moved, deleted or replaced while this process uses it; put it back, or stop the process first`
+    try {
+      const moved = opened.find(({ file, identity }) => identify(file) !== identity)
+      return moved === undefined
+        ? null
+        : `the file ${basename(moved.file)} was moved, deleted or replaced while this process uses it; put it back, or stop the process first`
+    } catch (error) {
+      return `the files of the database cannot be looked at: ${(error as Error).message}`
+    }
   }
 }
 

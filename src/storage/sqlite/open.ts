@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/accounts/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
+import { usageTooLarge } from '../../core/credits/usage.ts'
 import type { ClaimedJob, UsagePrice } from '../../core/jobs/job.ts'
 import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/jobs/sweep.ts'
 import { diskBehind, listTookTooLong, tooManyWrites } from '../../core/storage-trouble.ts'
@@ -195,7 +196,8 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
     async listUsage(request) {
       const page = await list(request.accountId, () => read('listUsage', request))
-      if (page === null) throw listTookTooLong(mostListMs, null)
+      if (page === 'too_slow') throw listTookTooLong(mostListMs, null)
+      if (page === 'too_many') throw usageTooLarge()
       return page
     },
     listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),

@@ -110,7 +110,7 @@ async function findInRiff(read: Read, size: number): Promise<FoundManifest | nul
 async function findInGif(read: Read, size: number): Promise<FoundManifest | null> {
   const [flags = 0] = await read(10, 1)
   let at = 13 + ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
-  for (let blocks = 0; at + 2 <= size;) {
+  for (let blocks = 0; blocks < mostBoxes && at + 2 <= size; blocks++) {
     const head = await read(at, 14)
     if (head[0] !== 0x21) return null
     const isManifest = head[1] === 0xff && head.toString('latin1', 3, 11) === 'C2PA_GIF'

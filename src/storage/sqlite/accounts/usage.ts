@@ -1,14 +1,20 @@
 // Usage of accounts. Triggers write it. It is read in pieces, so that it delays no other list, however many labels there are.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { labelOf, type UsageGroup, type UsagePage, type UsageRequest } from '../../../core/credits/usage.ts'
+import {
+  labelOf,
+  mostUsageSums,
+  type UsageGroup,
+  type UsagePage,
+  type UsageRequest,
+} from '../../../core/credits/usage.ts'
 import { type Labels, parseLabels } from '../../../core/jobs/labels.ts'
 import { mostListMs } from '../../search.ts'
 import { toUsageColumn, toUsagePage } from '../../usage.ts'
 import type { Connection } from '../connection.ts'
 
 const pieceRows = 500
-// They are in memory.
-const mostSums = 200_000
+// Days are digits.
+const afterAllDays = '~'
 
 type Row = Readonly<Record<'account_id' | 'day' | 'model' | 'key_id' | 'labels', string>> & Sum
 interface Sum {
@@ -32,8 +38,9 @@ export function createUsageReads(db: Connection) {
   }
 
   return {
-    /** Null if it takes too long. */
-    async listUsage({ accountId, from, to, groups, limit, offset }: UsageRequest): Promise<UsagePage | null> {
+    /** What is wrong with it in place of a page. */
+    async listUsage(request: UsageRequest): Promise<UsagePage | 'too_slow' | 'too_many'> {
+      const { accountId, from, to, groups, limit, offset } = request
       const endAt = performance.now() + mostListMs
       const sums = new Map<string, NamedSum>()
       const all: Sum = { jobs: 0, succeeded: 0, charged: 0 }
@@ -44,8 +51,11 @@ export function createUsageReads(db: Connection) {
         for (const row of rows) if (row.day >= from && row.day <= to) addTo([findSum(sums, groups, row), all], row)
         const end = rows.at(-1)
         if (end === undefined || rows.length < pieceRows || (accountId !== null && end.day > to)) break
-        last = end
-        if (performance.now() > endAt || sums.size > mostSums) return null
+        // Days that nobody asks for are left out.
+        const start = { day: from, model: '', key_id: '', labels: '' }
+        last = end.day > to ? { ...end, day: afterAllDays } : end.day < from ? { ...end, ...start } : end
+        if (performance.now() > endAt) return 'too_slow'
+        if (sums.size > mostUsageSums) return 'too_many'
         await nextTurn()
       }
       const totals = { total: sums.size, all_jobs: all.jobs, all_succeeded: all.succeeded, all_charged: all.charged }

@@ -1,5 +1,5 @@
 // Signs and marks outputs in forked processes. A file that cannot be signed stays as it is, and its record says why.
-import { extname } from 'node:path'
+import { extname, join } from 'node:path'
 import { handOver, type ProcessFolders } from '@mediagen/engine/process-folders.ts'
 import type { Claim } from '../../../../core/files/provenance.ts'
 import type { Inspection } from '../../probe/inspection.ts'
@@ -45,13 +45,15 @@ interface Step {
 
 /** Creates a signer; processes are forked on demand. */
 export function createSigner(options: SignerOptions): Signer {
-  const { credentials, marks, saysInput } = options
+  const { credentials, marks, saysInput, folder } = options
+  // Each removes its own.
+  const within = (name: string): ChangerOptions => ({ ...options, folder: folder && join(folder, name) })
   // Marks come first, in processes without the key: they decode the picture.
   const marker = marks
-    ? createChanger<MarkRequest>(new URL('./mark-process.ts', import.meta.url), 'what marks it', options)
+    ? createChanger<MarkRequest>(new URL('./mark-process.ts', import.meta.url), 'what marks it', within('mark'))
     : null
   const signer = credentials
-    ? createChanger<SignRequest>(new URL('./process.ts', import.meta.url), 'what signs it', options)
+    ? createChanger<SignRequest>(new URL('./process.ts', import.meta.url), 'what signs it', within('sign'))
     : null
   const changers = [marker, signer].filter((changer) => changer !== null)
 
