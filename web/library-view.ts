@@ -199,7 +199,7 @@ function arrange(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; r
   for (const { job, tile } of tiles) tile.distinguish(differences.get(job.job_id) ?? '')
 }
 
-/** Puts a line above the first of several tiles that were started as one set. */
+/** Puts a line above the first of several tiles that were started as one set, and one below the last. */
 function markSets(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; readonly tile: JobTile }[]): void {
   for (const line of grid.querySelectorAll('.set-line')) line.remove()
   const sets = Map.groupBy(tiles, ({ job }) => job.labels[setLabel] ?? '')
@@ -212,6 +212,8 @@ function markSets(grid: HTMLElement, tiles: readonly { readonly job: JobRecord; 
     const link = element('a', { href: toHash({ view: 'variations', id }) }, 'Compare')
     first?.parentElement?.before(element('p', { class: 'set-line' }, `${members.length} variations `, link))
   }
+  for (const next of grid.querySelectorAll(':has(> .in-set) + :not(.set-line, :has(> .in-set))'))
+    next.before(element('p', { class: 'set-line' }, 'Others'))
 }
 
 /** Calls back when the page has come to rest. */

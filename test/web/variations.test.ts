@@ -41,6 +41,7 @@ writeFileSync(
 
 inBrowser('variations are priced whole before the press, and started, shown and compared as one set', async () => {
   await using app = await startTestApp({ MEDIAGEN_CATALOG: catalog })
+  await app.generate(model, { title: 'Alone' })
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/${model}`)
   await fill(page, '.field[data-name=title] .input', 'Fair')
@@ -54,6 +55,7 @@ inBrowser('variations are priced whole before the press, and started, shown and 
   await press(page, '.variations .primary')
   await page.until(`!document.querySelector('.variations')`)
   const { body } = await app.send('/v1/jobs')
+  expect(body.data.pop().input).toEqual({ title: 'Alone' })
   const inputs = body.data.map((job: { input: { theme?: string; seed: number } }) => job.input)
   expect(
     new Set(inputs.map(({ theme = 'noon', seed }: { theme?: string; seed: number }) => `${theme} ${seed}`)).size,
@@ -63,6 +65,10 @@ inBrowser('variations are priced whole before the press, and started, shown and 
 
   await page.evaluate(`location.hash = '#/library'`)
   await page.until(`${textOf('.set-line')} === '8 variations Compare'`)
+  expect(await page.evaluate(`[...document.querySelectorAll('.set-line')].at(-1).textContent`)).toBe('Others')
+  expect(
+    await page.evaluate(`[...document.querySelectorAll('.set-line')].at(-1).nextElementSibling.textContent`),
+  ).toContain('Alone')
   await press(page, '.set-line a')
   await page.until(`document.querySelectorAll('.compared .tile[data-status=succeeded]').length === 8`)
   expect(await page.evaluate(textOf('.compared .difference'))).toMatch(/^(Theme (dusk|not set|noon) · )?Seed \d+/)
