@@ -157,7 +157,15 @@ function sayWhy({ message, cause }: Error): string {
 /** The text of the first element of a name; the names of S3 do not repeat within each other, and have no attributes. */
 export function readTag(xml: string, name: string): string | null {
   const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? []
-  return text?.replace(/&(amp|lt|gt|quot|apos|#39);/g, (_, entity: string) => entities[entity] ?? '') ?? null
+  return (
+    text?.replace(/&(amp|lt|gt|quot|apos|#\d{1,6}|#x[\da-f]{1,5});/gi, (_, entity: string) => readEntity(entity)) ??
+    null
+  )
 }
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#39': "'" }
+function readEntity(entity: string): string {
+  if (!entity.startsWith('#')) return entities[entity] ?? ''
+  return String.fromCodePoint(/^#x/i.test(entity) ? Number.parseInt(entity.slice(2), 16) : Number(entity.slice(1)))
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }

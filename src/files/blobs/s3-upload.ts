@@ -46,7 +46,15 @@ export async function putStream(
 }
 
 async function send(client: BucketClient, { name, contentType, ...terms }: NewObject, body: Content): Promise<void> {
-  await client.send('PUT', { ...terms, object: name, body, headers: { 'content-type': contentType } })
+  readEtag(await client.send('PUT', { ...terms, object: name, body, headers: { 'content-type': contentType } }))
+}
+
+/** @throws BlobsError when whatever answered has stored nothing: every store names what it has */
+function readEtag({ headers }: Response): string {
+  const etag = headers.get('etag')
+  if (etag === null)
+    throw new BlobsError('What answers at the address of the store of files is none: it stored nothing')
+  return etag
 }
 
 /** Sends parts, and makes one object of them at the end. */
@@ -65,8 +73,8 @@ async function sendParts(
     for await (const body of parts) {
       bytes += body instanceof Blob ? body.size : body.length
       const query = { partNumber: String(list.length + 1), uploadId }
-      const { headers } = await client.send('PUT', { ...terms, object, query, body })
-      list.push(`<Part><PartNumber>${query.partNumber}</PartNumber><ETag>${headers.get('etag')}</ETag></Part>`)
+      const etag = readEtag(await client.send('PUT', { ...terms, object, query, body }))
+      list.push(`<Part><PartNumber>${query.partNumber}</PartNumber><ETag>${etag}</ETag></Part>`)
     }
     const body = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`
     const refusal = await client.send('POST', { ...terms, object, query: { uploadId }, body }).then(

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { type Blobs, contentTypeOf, isBlobKey, type PutBlobOptions, type StoredBlob } from './blobs.ts'
 import { openObject, readPatienceMs } from './s3-download.ts'
-import { type Bucket, type BucketClient, createBucketClient, readTag } from './s3-requests.ts'
+import { BlobsError, type Bucket, type BucketClient, createBucketClient, readTag } from './s3-requests.ts'
 import { type NewObject, putFile, putStream } from './s3-upload.ts'
 
 /** Where blobs are, and how. */
@@ -113,6 +113,8 @@ async function* listObjects(
     before = marker
     const query = { prefix, marker, ...(pageSize !== undefined && { 'max-keys': String(pageSize) }) }
     const page = await (await client.send('GET', { query, patienceMs: readPatienceMs })).text()
+    if (!page.includes('<ListBucketResult'))
+      throw new BlobsError('What answers at the address of the store of files is none: it gave no list')
     for (const entry of readElements(page, 'Contents')) {
       marker = readTag(entry, 'Key') ?? ''
       // HEAD knows only seconds.

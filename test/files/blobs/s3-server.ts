@@ -151,11 +151,19 @@ function meet(fault: Fault | null, incoming: IncomingMessage, outgoing: ServerRe
 }
 
 /** Starts a store that answers everything with this body. */
-export async function startAnswering(body: string): Promise<AsyncDisposable & { readonly endpoint: string }> {
-  const server = createServer((_, answer) => void answer.end(body))
+export async function startAnswering(
+  body: string,
+): Promise<AsyncDisposable & { readonly endpoint: string; readonly asked: readonly string[] }> {
+  const asked: string[] = []
+  const server = createServer((request, answer) => {
+    asked.push(request.url ?? '')
+    request.resume()
+    answer.end(body)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -57,6 +57,23 @@ describe('a store in trouble', () => {
     expect(await Array.fromAsync(blobs.list(''))).toEqual([])
   })
 
+  test('what answers with a page of HTML has stored nothing and lists nothing', async () => {
+    await using store = await startAnswering('<html>Sign in to the network</html>')
+    const blobs = createS3Blobs({ bucket: toBucket(store.endpoint), prefix: '', signsUrls: false })
+    const { path } = leave(10)
+    await expect(blobs.put('job_9/0.bin', { file: path })).rejects.toThrow(/stored nothing/)
+    await expect(Array.fromAsync(blobs.list(''))).rejects.toThrow(/gave no list/)
+  })
+
+  test('a list names keys with characters of any number, and ends', async () => {
+    const entry = (name: string) => `<Contents><Key>${name}</Key><Size>1</Size></Contents>`
+    const page = `<ListBucketResult>${entry('p/&#x7f;a')}${entry('p/&#34;b')}<IsTruncated>true</IsTruncated></ListBucketResult>`
+    await using store = await startAnswering(page)
+    const blobs = createS3Blobs({ bucket: toBucket(store.endpoint), prefix: '', signsUrls: false })
+    expect(await Array.fromAsync(blobs.list(''))).toEqual([])
+    expect(new URL(store.asked.at(-1) ?? '', store.endpoint).searchParams.get('marker')).toBe('p/"b')
+  })
+
   test('a file is stored although the store fails, the line is cut, and an answer is lost', async () => {
     const { path, content } = leave(100_000)
     line.faults.push('answer 500', 'cut before', 'cut after')
