@@ -105,6 +105,7 @@ export function createPaidEngine(kind: string, backend: PaidBackend): Engine {
       const { state } = toNote(checkpoint)
       return state === 'idle' ? 'again' : state === 'submitting' ? 'never' : 'continue'
     },
+    mayBePaid: (_, checkpoint) => toNote(checkpoint).state === 'submitting',
     async run(_, run) {
       let note = toNote(run.checkpoint)
       if (note.state === 'idle') note = await submit(run, note)

@@ -62,7 +62,7 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     return engine.secretsOf?.(spec).find((name) => secrets.valueOf(name) === undefined)
   }
 
-  const { reconcile, cancel, findFault, checkProvider } = engine
+  const { mayBePaid, reconcile, cancel, findFault, checkProvider } = engine
   return {
     kind: engine.kind,
     schema: engine.schema,
@@ -77,6 +77,7 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     }),
     waits: (spec) => engine.waits(spec),
     afterLoss: (spec, checkpoint) => engine.afterLoss(spec, checkpoint),
+    ...(mayBePaid && { mayBePaid: (spec, checkpoint) => mayBePaid.call(engine, spec, checkpoint) }),
     close: () => engine.close(),
     async unready(spec) {
       const missing = findMissing(spec)

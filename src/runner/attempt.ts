@@ -1,5 +1,5 @@
 // The data that the parts of a run share.
-import type { AfterLoss, Downloaded, DownloadOptions, Engine, EngineRun } from '@mediagen/engine/engine.ts'
+import type { AfterLoss, Downloaded, DownloadOptions, Engine, EngineRun, JsonValue } from '@mediagen/engine/engine.ts'
 import type { HeldFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'
 import type { Model } from '../catalog/model.ts'
@@ -60,6 +60,8 @@ export interface Attempt {
   media: ReadonlyMap<string, string> | null
   /** Draft pictures that it shows; null before the first. */
   drafts: Drafts | null
+  /** The checkpoint, as the store has it. */
+  checkpoint: JsonValue
   /** What may be done when the run is lost, as the store has it. */
   afterLoss: AfterLoss
   readonly watched: Pick<EngineRun, 'signal' | 'onProgress'>

@@ -59,6 +59,7 @@ export async function saveCheckpoint(
     attempt.lose()
     throw new ClaimLost()
   }
+  attempt.checkpoint = checkpoint
   attempt.afterLoss = afterLoss
   if (upstream?.verdict !== 'submitting') return
   // The time limit counts from the first submission.

@@ -33,8 +33,8 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
     case 'deadline':
       return { status: 'canceled', error: deadlineError }
     case 'timeout':
-      // What was sent, and not answered in time, may have been accepted and cost money.
-      if (attempt.isSubmitted && attempt.afterLoss === 'never') return { status: 'needs_review' }
+      if (deps.engines.get(model.engine.kind)?.mayBePaid?.(model.engine, attempt.checkpoint))
+        return { status: 'needs_review' }
       return {
         status: 'failed',
         error: {

@@ -75,6 +75,7 @@ export function startRun(claimed: ClaimedJob, model: Model, deps: RunDeps): Run 
     outputs: null,
     media: null,
     drafts: null,
+    checkpoint: claimed.checkpoint,
     afterLoss: claimed.afterLoss,
     watched: {
       signal: abort.signal,

@@ -188,6 +188,11 @@ export interface Engine {
    */
   afterLoss(spec: EngineSpec, checkpoint: JsonValue): AfterLoss
   /**
+   * Whether another server may have accepted, for money, what this checkpoint was saved before. A run that reaches its time limit there
+   * goes to review instead of failing. Default: no.
+   */
+  mayBePaid?(spec: EngineSpec, checkpoint: JsonValue): boolean
+  /**
    * Runs one job to its end.
    * @throws EngineError when the run failed; OutcomeUnknown when it is unknown whether another server accepted it; anything
    *   else that is thrown counts as an engine that crashed.

@@ -15,6 +15,7 @@ const questionMs = 30_000
 const smallAnswerBytes = 4 * 1024 * 1024
 // PostgreSQL cannot store other ids: no text with NUL, and no long one in an index.
 const storableId = /^[\u0020-\u007E]{1,255}$/
+const longestUrl = 2048
 
 /** Certain: the provider accepted nothing. */
 export class Refused extends Error {
@@ -288,6 +289,11 @@ export function readId(json: JsonValue, connection: Pick<Connection, 'provider' 
   if (typeof id !== 'string' || !storableId.test(id))
     throw new Unknown(`${connection.provider} answered without a valid ${name}${toReason(json, connection)}`)
   return id
+}
+
+/** Whether a provider's answer has a URL here that can be stored. */
+export function isUrl(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= longestUrl && URL.canParse(value)
 }
 
 /** Whether a value is a JSON object. */

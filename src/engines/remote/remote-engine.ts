@@ -81,6 +81,10 @@ function createEngine({ kind }: Backend, machine: MachineDeps, connector: Connec
       return reasons.includes(null) ? null : reasons.join('; ')
     },
     afterLoss: (_spec, checkpoint) => decideAfterLoss(checkpoint),
+    mayBePaid(spec, checkpoint) {
+      const note = checkpoint as unknown as RemoteCheckpoint | null
+      return note?.state === 'submitting' && pick(candidatesOf(spec), note)?.backend.free !== true
+    },
     run(spec, run) {
       const { timeout_seconds: seconds = defaultTimeoutSeconds } = spec as RemoteSpec
       return runRemote(candidatesOf(spec), seconds * 1000, run, machine)

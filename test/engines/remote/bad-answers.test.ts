@@ -60,7 +60,10 @@ describe.each(kindCases)('$title', (one) => {
   })
 })
 
-const named = kindCases.filter(({ title }) => ['replicate', 'fal', 'openai video', 'sd-server'].includes(title))
+const named = kindCases.filter(
+  ({ title, kind, question }) =>
+    ['replicate', 'fal', 'openai video', 'sd-server'].includes(title) || (kind === 'ai-sdk' && question !== null),
+)
 
 describe.each(named)('$title', (one) => {
   test.each([
@@ -71,7 +74,7 @@ describe.each(named)('$title', (one) => {
   ])('an id that cannot be stored is no id: %s', async (_, id) => {
     const { outcome, verdicts } = await run(one, (request) => one.submission.test(request), {
       status: 200,
-      json: { id, request_id: id },
+      json: { id, request_id: id, name: id, polling_url: 'http://127.0.0.1/result' },
     })
     // A free run is submitted again.
     if (one.kind === 'sd-server') expect(outcome).toMatchObject({ code: 'submission_lost' })
@@ -79,3 +82,15 @@ describe.each(named)('$title', (one) => {
     expect(Object.values(verdicts)).not.toContain('accepted')
   })
 })
+
+test.each(named.filter(({ title }) => title.includes('black-forest-labs')))(
+  '$title: a URL that is too long to be kept is none',
+  async (one) => {
+    const { outcome, verdicts } = await run(one, (request) => one.submission.test(request), {
+      status: 200,
+      json: { id: 'r1', polling_url: `http://127.0.0.1/${'x'.repeat(2048)}` },
+    })
+    expect(outcome).toBeInstanceOf(OutcomeUnknown)
+    expect(Object.values(verdicts)).not.toContain('accepted')
+  },
+)

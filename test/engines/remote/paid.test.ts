@@ -1,7 +1,7 @@
 // What is particular to providers that cost money: adoption, cancel, results that vanish, keys, and what is billed.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
+import { type JsonObject, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { failing, html, serveFake } from './fakes/fake.ts'
 import { createFakeFal } from './fakes/fal.ts'
@@ -95,6 +95,23 @@ describe('replicate', () => {
     await using next = await startKeptRun({ checkpoint: known?.state === 'known' ? known.checkpoint : null })
     expect(await outcomeOf(engine.run(spec, next))).toHaveProperty('files')
     expect(fake.predictions).toHaveLength(1)
+  })
+
+  test('a time limit that comes before the answer to a paid submission is no failure', async () => {
+    const clock = createFastClock()
+    await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs }))
+    await using engine = openRemote('replicate', secrets, clock)
+    await using run = await startKeptRun()
+    const spec = replicateSpec(served.origin)
+    await outcomeOf(engine.run(spec, run))
+    expect(run.saved.map((saved) => [(saved as JsonObject)['state'], engine.mayBePaid?.(spec, saved)])).toEqual([
+      ['submitting', true],
+      ['submitted', false],
+      ['fetching', false],
+    ])
+    await using comfyui = openRemote('comfyui', secrets, clock)
+    const free = { ...(run.saved[0] as JsonObject), provider: 'comfyui' }
+    expect(comfyui.mayBePaid?.(toSpec('comfyui', served.origin), free)).toBe(false)
   })
 
   test('a run past its time is ended there, and looked at once more before', async () => {

@@ -1,6 +1,7 @@
 // Reads what models of the AI SDK made: files, usage, and what it cost.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Output, UpstreamRef, UpstreamResult, Verdict } from '../backend.ts'
-import { type Connection, isObject, PaidForNothing, toReason } from '../connection.ts'
+import { type Connection, isObject, isUrl, PaidForNothing, readId, toReason, Unknown } from '../connection.ts'
 import { toNumbers } from '../media/outputs.ts'
 import { readCost, toTokenCost } from './ai-sdk-cost.ts'
 import { type Made, noKey, type Status } from './ai-sdk-packages.ts'
@@ -40,12 +41,26 @@ function toBytes(data: string | Uint8Array): Buffer {
   return typeof data === 'string' ? Buffer.from(data, 'base64') : Buffer.from(data)
 }
 
-/** Black Forest Labs answers a picture with a URL to poll, as others answer a film. */
-export function toPolledRef(wire: Wire): UpstreamRef | null {
+/**
+ * Reads what `doStart` began.
+ * @throws Unknown if it cannot be asked for
+ */
+export function toStartedRef(operation: JsonObject, connection: Connection): UpstreamRef {
+  const { pollingUrl } = operation
+  if (pollingUrl !== undefined && !isUrl(pollingUrl))
+    throw new Unknown(`${connection.provider} answered without a valid polling_url`)
+  return { id: readId(operation, connection, 'requestId' in operation ? 'requestId' : 'operationName'), operation }
+}
+
+/**
+ * Black Forest Labs answers a picture with a URL to poll, as others answer a film. Null if it does not.
+ * @throws Unknown if it cannot be asked for
+ */
+export function toPolledRef(wire: Wire, connection: Connection): UpstreamRef | null {
   const json = wire.answer()?.json
-  const { id, polling_url: pollingUrl, cost = null } = isObject(json) ? json : {}
-  if (typeof id !== 'string' || typeof pollingUrl !== 'string' || !URL.canParse(pollingUrl)) return null
-  return { id, operation: { requestId: id, pollingUrl, cost } }
+  const { id, polling_url: pollingUrl, cost } = isObject(json) ? json : {}
+  if (id === undefined || pollingUrl === undefined) return null
+  return toStartedRef({ requestId: id, pollingUrl, cost: typeof cost === 'number' ? cost : null }, connection)
 }
 
 /** Reads what `doStatus` says. */

@@ -2,8 +2,8 @@
 // model objects are called directly: the function around them, `generateImage` and the like, repeats paid POSTs.
 import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
-import { NoVerdict, PaidForNothing } from '../connection.ts'
-import { findReason, toPolledRef, toResult, toVerdict } from './ai-sdk-answers.ts'
+import { NoVerdict, PaidForNothing, Unknown } from '../connection.ts'
+import { findReason, toPolledRef, toResult, toStartedRef, toVerdict } from './ai-sdk-answers.ts'
 import { fields, toOptions } from './ai-sdk-input.ts'
 import { openModel, packageOf, packages, taskOf, toUrlOf } from './ai-sdk-packages.ts'
 import { openQuestion, openSubmission } from './ai-sdk-wire.ts'
@@ -43,15 +43,15 @@ export const aiSdk: Backend = {
       if (task === 'video') {
         const { operation, warnings } = await model.doStart(body as JsonObject)
         connection.warn(warnings)
-        return { id: String(operation['requestId'] ?? operation['operationName']), operation }
+        return toStartedRef(operation, connection)
       }
       const made = await model.doGenerate(body as JsonObject)
       connection.warn(made.warnings)
       return toResult(made, wire, connection)
     } catch (error) {
-      const ref = aiSdk.blocks(spec) ? null : toPolledRef(wire)
+      const ref = aiSdk.blocks(spec) ? null : toPolledRef(wire, connection)
       if (ref) return ref
-      throw error instanceof PaidForNothing ? error : wire.explain(error)
+      throw error instanceof PaidForNothing || error instanceof Unknown ? error : wire.explain(error)
     }
   },
   look: askForState,

@@ -2,7 +2,7 @@
 // this is ours.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
-import { isObject, NoVerdict, readId, toReason } from '../connection.ts'
+import { isObject, isUrl, NoVerdict, readId, toReason } from '../connection.ts'
 import { completeInput } from '../media/media-input.ts'
 import { toJsonBody } from '../media/multipart.ts'
 import { findFiles, toNumbers } from '../media/outputs.ts'
@@ -32,7 +32,7 @@ export const fal: Backend = {
     // The path of a request is not always that of its model, so the URLs of the answer are used.
     for (const name of ['status', 'response', 'cancel'] as const) {
       const url = answer[`${name}_url`]
-      if (typeof url === 'string' && URL.parse(url)?.origin === connection.origin) built[name] = url
+      if (isUrl(url) && new URL(url).origin === connection.origin) built[name] = url
     }
     return built
   },
