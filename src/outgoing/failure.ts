@@ -50,5 +50,7 @@ export function toFailure(error: unknown): Failure {
 
 /** The code of an error, or its name if it has none. */
 export function toFailureCode(error: unknown): string {
-  return String((error as { code?: unknown }).code ?? (error as Error).name)
+  // The code of a DOMException is a number that says less than its name.
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  return String(typeof code === 'string' ? code : name)
 }

@@ -69,7 +69,7 @@ export function guardService<Service extends DescService>(
   return wrapService(service, impl, (method) => createKeyGuard(method, deps), deps.keys)
 }
 
-/** A service for the command line, which has the database itself: no key is required, and errors are converted as usual. */
+/** A service for the command line, which has the database itself: no key is required, and errors say what nobody logs. */
 export function trustService<Service extends DescService>(
   service: Service,
   impl: ServiceImpl<Service>,
@@ -80,9 +80,14 @@ export function trustService<Service extends DescService>(
     open() {},
     async spend() {},
     succeed() {},
-    fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
+    fail: (_call, thrown) => toConnectError(withCause(toMediagenError(thrown)), ''),
   }
   return wrapService(service, impl, () => guard)
+}
+
+function withCause(error: MediagenError): MediagenError {
+  const { code, details, cause } = error
+  return cause instanceof Error ? new MediagenError(code, cause.message, details, { cause }) : error
 }
 
 function wrapService(

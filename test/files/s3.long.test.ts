@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { createOperatorTransport } from '../../src/app/operator/operator.ts'
 import { readConfig } from '../../src/config.ts'
+import { findBucketTrouble } from '../../src/files/blobs/s3-check.ts'
 import { createS3Blobs } from '../../src/files/blobs/s3.ts'
 import { openCommandLine } from '../cli/command-line.ts'
 import { withBuiltin } from '../test-app.ts'
@@ -199,7 +200,7 @@ test.each([
   ['PermanentRedirect', 301, 'AWS_REGION'],
   ['ExpiredToken', 400, 'AWS_SESSION_TOKEN'],
   ['RequestTimeTooSkewed', 403, 'the clock of this machine'],
-  ['AccessDenied', 403, 'AWS_ACCESS_KEY_ID may not list, write and delete'],
+  ['AccessDenied', 403, 'AWS_ACCESS_KEY_ID may not list, write, read and delete'],
   ['Unheard', 400, 'AWS_ENDPOINT_URL_S3'],
 ])(
   'a store that answers %s ends a start at once with one sentence that names the setting',
@@ -221,7 +222,7 @@ test('a bucket that can be read but not written, or not deleted from, ends a sta
     const { status, stderr } = await cli.run(['serve'])
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/may not list, write and delete below MEDIAGEN_FILES_URL\.\n$/),
+      expect.stringMatching(/may not list, write, read and delete below MEDIAGEN_FILES_URL\.\n$/),
     ])
     expect(existsSync(cli.dataDir)).toBe(false)
     expect(stderr).toContain(`${refused} readonly/check/written.txt`)
@@ -230,6 +231,23 @@ test('a bucket that can be read but not written, or not deleted from, ends a sta
   await createS3Blobs({ bucket: toBucket(server.endpoint), prefix: 'readonly/', signsUrls: false }).delete([
     'check/written.txt',
   ])
+})
+
+test('a store that forgets what is written to it ends a start, too', async () => {
+  const blobs = createS3Blobs({ bucket: toBucket(server.endpoint), prefix: 'forgets/', signsUrls: false })
+  expect(await findBucketTrouble(blobs)).toBeNull()
+  expect(await findBucketTrouble({ ...blobs, put: async () => {} })).toMatch(/does not return what was written/)
+  expect(await findBucketTrouble({ ...blobs, open: (key) => blobs.open(key, { start: 0, end: 3 }) })).toMatch(
+    /does not return what was written/,
+  )
+})
+
+test('a command of the operator says what is wrong with the store, as nobody logs it', async () => {
+  await using cli = openCommandLine(toSettings('skewed', line.endpoint))
+  await cli.run(['migrate'])
+  line.weather = () => ({ code: 'RequestTimeTooSkewed', status: 403 })
+  const { status, stderr } = await cli.run(['admin', 'assets', 'usage'])
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/403 RequestTimeTooSkewed.*the clock of this machine is off/)])
 })
 
 test('a store that cannot be reached ends a start within seconds', async () => {

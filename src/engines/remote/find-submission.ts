@@ -42,7 +42,7 @@ export async function findSubmission(
     return {
       ref: only,
       isContested: one !== undefined && only === null,
-      words: `${provider} has ${free.length} runs that may be the job’s.`,
+      words: `${provider} has ${free.length === 1 ? '1 run' : `${free.length} runs`} that may be the job’s`,
     }
   } catch (error) {
     return { ref: null, isContested: false, words: toNoVerdict(error, place.connection).message }

@@ -34,13 +34,13 @@ export interface BucketRequest {
 export class BlobsError extends Error {
   /** By this code the service knows that its store of files is in trouble. */
   readonly code = 'BLOBS_UNAVAILABLE'
-  /** The code of the store's refusal, such as `NoSuchBucket`; null if it gave none. */
-  readonly reason: string | null
+  /** Whether the message names the setting that is wrong. */
+  readonly isExplained: boolean
 
-  constructor(message: string, { reason = null, ...options }: ErrorOptions & { reason?: string | null } = {}) {
+  constructor(message: string, { isExplained = false, ...options }: ErrorOptions & { isExplained?: boolean } = {}) {
     super(message, options)
     this.name = 'BlobsError'
-    this.reason = reason
+    this.isExplained = isExplained
   }
 }
 
@@ -54,6 +54,22 @@ export interface BucketClient {
   sign(object: string, seconds: number): Promise<string>
 }
 
+// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+const wrongRegion = 'AWS_REGION is not the region of the bucket'
+const wrongToken = 'AWS_SESSION_TOKEN is wrong or has expired'
+const blame: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'the bucket that MEDIAGEN_FILES_URL names does not exist',
+  InvalidBucketName: 'MEDIAGEN_FILES_URL names no bucket',
+  InvalidAccessKeyId: 'AWS_ACCESS_KEY_ID is unknown there',
+  SignatureDoesNotMatch: 'AWS_SECRET_ACCESS_KEY is not the secret of AWS_ACCESS_KEY_ID',
+  AccessDenied: 'the key AWS_ACCESS_KEY_ID may not list, write, read and delete below MEDIAGEN_FILES_URL',
+  AuthorizationHeaderMalformed: wrongRegion,
+  PermanentRedirect: wrongRegion,
+  TemporaryRedirect: wrongRegion,
+  InvalidToken: wrongToken,
+  ExpiredToken: wrongToken,
+  RequestTimeTooSkewed: 'the clock of this machine is off',
+}
 const defaultPatienceMs = 60_000
 const shortestPauseMs = 100
 const longestPauseMs = 3000
@@ -110,7 +126,7 @@ export function createBucketClient(bucket: Bucket, patienceMs = defaultPatienceM
             ? new BlobsError(`The store of files cannot be reached for ${what}: ${sayWhy(answer as Error)}`, {
                 cause: answer,
               })
-            : new BlobsError(`The store of files answered ${what} with ${refusal.words}`, { reason: refusal.code })
+            : new BlobsError(`The store of files answered ${what} with ${refusal.words}`, refusal)
         const isOver = performance.now() + pauseMs > untilMs
         const mayPass = refusal === null || refusal.passes || (outlastsRefusals && refusal.canBeMended)
         if (isOver || !mayPass) throw error
@@ -130,8 +146,9 @@ function sizeOf(body: BucketRequest['body']): number {
 }
 
 interface Refusal {
-  readonly code: string | null
   readonly words: string
+  /** Whether they name the setting that is wrong. */
+  readonly isExplained: boolean
   /** Whether it may pass by itself. */
   readonly passes: boolean
   /** Whether somebody may mend it: the key, its rights, the clock, the bucket. */
@@ -145,8 +162,9 @@ async function toRefusal(answer: Response): Promise<Refusal> {
   // A body that comes too slowly is refused with RequestTimeout, which is a 400.
   const passes = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout'
   const canBeMended = answer.status === 401 || answer.status === 403 || code === 'NoSuchBucket'
-  const words = [answer.status, code, message].filter(Boolean).join(' ').replace(/\.$/, '')
-  return { code, words, passes, canBeMended }
+  const said = [answer.status, code, message].filter(Boolean).join(' ').replace(/\.$/, '')
+  const why = code === null ? undefined : blame[code]
+  return { words: why ? `${said}: ${why}` : said, isExplained: why !== undefined, passes, canBeMended }
 }
 
 /** fetch hides the reason in the cause of its error. */
