@@ -260,6 +260,8 @@ test('status fits a screen and says what runs, what waits, and the command for w
     running: 0,
   })
   expect(status.processes[0].started_at >= earliest).toBe(true)
+  const elsewhere = await one.run(['status'], { MEDIAGEN_HTTP_PORT: '9' })
+  expect(elsewhere.stdout).toContain('http://127.0.0.1:9 does not answer; has the server another port?')
   await server.stop('SIGKILL')
   const { stdout } = await one.run(['status'], { MEDIAGEN_CATALOG: testCatalog })
   expect(stdout).toMatch(/^waits +2 queued, 0 delayed, 0 running; 0 webhooks\n +2 of test\/instant/m)

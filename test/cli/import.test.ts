@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { dump, load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { hasHidden } from '../../src/core/text/hidden-characters.ts'
+import { importWorkflow } from '../../src/engines/remote/import-schema.ts'
 import { serveFake } from '../engines/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
 
@@ -133,6 +134,13 @@ test('comfyui: what people set in a workflow, and where it goes', async () => {
   expect(entry.input.properties).toMatchObject({
     width: { type: 'integer', default: 64 },
     image: { type: 'string', format: 'media' },
+  })
+  const sampler = { class_type: 'KSampler', inputs: { steps: 20, cfg: 8, denoise: 1, seed: 5 } }
+  expect(importWorkflow({ 3: sampler }).input['properties']).toMatchObject({
+    steps: { type: 'integer' },
+    cfg: { type: 'number', default: 8 },
+    denoise: { type: 'number' },
+    seed: { type: 'integer' },
   })
 })
 

@@ -134,6 +134,8 @@ const wanted = new Set([
   'length',
   'fps',
 ])
+// ComfyUI takes fractions for these, also where a workflow has a whole number.
+const fractional = new Set(['cfg', 'denoise', 'fps'])
 const loaders: Readonly<Record<string, string>> = { LoadImage: 'image', LoadAudio: 'audio', LoadVideo: 'file' }
 
 /**
@@ -159,13 +161,14 @@ export function importWorkflow(
       if (!(isMedia || wanted.has(name)) || typeof value === 'object') continue
       const field = name in properties ? `${name}_${id}` : name
       inputs[field] = `/${id}/inputs/${name}`
-      properties[field] = isMedia ? { type: 'string', format: 'media' } : { type: toType(value), default: value }
+      properties[field] = isMedia ? { type: 'string', format: 'media' } : { type: toType(name, value), default: value }
       if (isMedia) media.push(field)
     }
   }
   return { input: { type: 'object', required: media, properties, additionalProperties: false }, inputs, media }
 }
 
-function toType(value: JsonValue): string {
-  return typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value
+function toType(name: string, value: JsonValue): string {
+  if (typeof value !== 'number') return typeof value
+  return Number.isInteger(value) && !fractional.has(name) ? 'integer' : 'number'
 }

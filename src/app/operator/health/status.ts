@@ -102,7 +102,7 @@ async function askReady(url: string): Promise<string> {
     const { status, reason } = (await answer.json()) as { status: string; reason?: string }
     return reason === undefined ? status : `${status}: ${reason}`
   } catch {
-    return 'does not answer'
+    return 'does not answer; has the server another port?'
   }
 }
 
