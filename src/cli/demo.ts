@@ -9,9 +9,6 @@ import type { Command } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../app/app.ts'
 import { findBuiltin } from '../app/builtin.ts'
-import { locateAdmin } from '../app/doors/public-server.ts'
-import { openSecrets } from '../app/models.ts'
-import { openLog, startApp } from '../app/start.ts'
 import { type Config, readConfig } from '../config.ts'
 import { permissions } from '../core/accounts/key.ts'
 import { StartupError } from '../core/errors.ts'
@@ -69,6 +66,8 @@ export function addDemoCommand(program: Command): void {
           'The demo makes a picture with a model that ships, and those are not installed: run `npm ci`, or start the server with `mediagen serve`.',
         )
       const stopped = stopSignal()
+      const { openSecrets } = await import('../app/models.ts')
+      const { openLog, startApp } = await import('../app/start.ts')
       const secrets = openSecrets()
       await using app = await startApp(config, { secrets, ...(await openLog(config, secrets, process.env)) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
@@ -78,7 +77,7 @@ export function addDemoCommand(program: Command): void {
       process.stdout.write(
         json
           ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: picture.isNew ? job.credits : 0, file })}\n`
-          : describe(app, demo, picture, options, findReflection(app, config)),
+          : describe(app, demo, picture, options, await findReflection(app, config)),
       )
       if (once) return
       await stopped
@@ -174,7 +173,8 @@ function describeStop({ stopGraceSeconds }: Config): string {
 }
 
 /** The gRPC port with reflection; null if there is none. */
-function findReflection({ grpcUrl, adminGrpcUrl }: App, config: Config): string | null {
+async function findReflection({ grpcUrl, adminGrpcUrl }: App, config: Config): Promise<string | null> {
+  const { locateAdmin } = await import('../app/doors/public-server.ts')
   return locateAdmin(config) === 'public' ? grpcUrl : adminGrpcUrl
 }
 

@@ -1,8 +1,8 @@
 // `move`: copies an installation to another database and another store of files.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { createBlobs, type FilesLocation } from '../app/files.ts'
-import { type DatabaseLocation, moveInstallation } from '../app/operator/move.ts'
+import type { FilesLocation } from '../app/files.ts'
+import type { DatabaseLocation } from '../app/operator/move.ts'
 import { readConfig, settings } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
@@ -25,6 +25,8 @@ export function addMoveCommand(program: Command): void {
     .action(async ({ toDatabase, toFiles }: MoveOptions, command: Command) => {
       if (toDatabase === undefined && toFiles === undefined)
         throw new StartupError('Say where to: --to-database, --to-files or both.')
+      const { createBlobs } = await import('../app/files.ts')
+      const { moveInstallation } = await import('../app/operator/move.ts')
       const config = readConfig(process.env)
       const { dataDir, databaseUrl } = config
       const moved = await moveInstallation({

@@ -3,8 +3,6 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dump } from 'js-yaml'
 import { findBuiltin } from '../../app/builtin.ts'
-import { openCatalog, openIdleEngines, openSecrets, listEnding, readModels } from '../../app/models.ts'
-import { importModel } from '../../app/operator/import-model.ts'
 import { readConfig } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden, hasHidden } from '../../core/text/hidden-characters.ts'
@@ -40,6 +38,7 @@ export function addModelCommands(parent: Command): void {
       'Check catalog files, by default those that the server would load, and name models that end within 60 days; exit status 1 if one is invalid',
     )
     .action(async (files: string[], { json }: { json?: boolean }) => {
+      const { listEnding, openIdleEngines, readModels } = await import('../../app/models.ts')
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
       await using idle = await openIdleEngines(builtin, config)
@@ -69,6 +68,8 @@ export function addModelCommands(parent: Command): void {
           json,
         }: { provider: string; baseUrl?: string; tokenEnv?: string; json?: boolean },
       ) => {
+        const { openSecrets } = await import('../../app/models.ts')
+        const { importModel } = await import('../../app/operator/import-model.ts')
         const token = openSecrets().valueOf(tokenEnv ?? (kind === 'fal' ? 'FAL_KEY' : 'REPLICATE_API_TOKEN'))
         const today = new Date().toISOString().slice(0, 10)
         const { entry, media } = await importModel({
@@ -95,6 +96,7 @@ export function addModelCommands(parent: Command): void {
 }
 
 async function readModelsHere() {
+  const { openCatalog, openIdleEngines } = await import('../../app/models.ts')
   const config = readConfig(process.env)
   const builtin = await findBuiltin()
   await using idle = await openIdleEngines(builtin, config)

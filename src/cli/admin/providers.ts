@@ -1,6 +1,6 @@
 // Commands about the servers that make media for this one.
 import { type Command, InvalidArgumentError } from 'commander'
-import { checkProviders, isBroken, type ProviderReport } from '../../app/operator/check-providers.ts'
+import type { ProviderReport } from '../../app/operator/check-providers.ts'
 import { readConfig } from '../../config.ts'
 import { print } from '../user/print.ts'
 import { withExample } from './common/examples.ts'
@@ -18,6 +18,7 @@ export function addProviderCommands(parent: Command): void {
     )
     .option('--timeout <seconds>', `how long to wait for each, up to ${longestSeconds}`, readSeconds, 10)
     .action(async ({ timeout, json }: { timeout: number; json?: boolean }, command: Command) => {
+      const { checkProviders, isBroken } = await import('../../app/operator/check-providers.ts')
       const server = await openChosenServer(command)
       const reports = server
         ? await server.explain(checkThere(server.admin, timeout))

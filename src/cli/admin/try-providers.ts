@@ -8,9 +8,6 @@ import { createClient as createUser, type Job, type MediagenClient, Refused } fr
 import { type Command, InvalidArgumentError } from 'commander'
 import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../../app/app.ts'
-import { openSecrets } from '../../app/models.ts'
-import { checkProviders } from '../../app/operator/check-providers.ts'
-import { openLog, startApp } from '../../app/start.ts'
 import { readConfig } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden } from '../../core/text/hidden-characters.ts'
@@ -78,6 +75,7 @@ function readCredits(text: string): number {
 }
 
 async function tryModels(named: readonly string[], options: TryOptions): Promise<Tried[]> {
+  const { checkProviders } = await import('../../app/operator/check-providers.ts')
   const reports = await checkProviders(readConfig(process.env), checkMs)
   const known = reports.flatMap(({ name, models }) => models.map((model) => ({ ...model, provider: name })))
   if (known.length === 0) throw new StartupError('No model of the catalog is at a provider: set MEDIAGEN_CATALOG.')
@@ -130,6 +128,8 @@ async function tryModels(named: readonly string[], options: TryOptions): Promise
 
 /** Starts a server on the loopback, with an account that has so many credits and no more. */
 async function startServer(folder: string, credits: number): Promise<{ app: App; client: MediagenClient }> {
+  const { openSecrets } = await import('../../app/models.ts')
+  const { openLog, startApp } = await import('../../app/start.ts')
   const environment = Object.fromEntries(kept.map((name) => [name, process.env[name]]))
   const config = readConfig({
     ...environment,

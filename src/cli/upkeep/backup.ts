@@ -1,8 +1,6 @@
 // `backup` and `restore`: a whole installation in a folder, and back.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { checkBackup } from '../../app/operator/backup/restore.ts'
-import { backUpInstallation, restoreInstallation } from '../../app/operator/backup/whole.ts'
 import { readConfig } from '../../config.ts'
 import { print, say } from '../user/print.ts'
 
@@ -14,6 +12,7 @@ export function addBackupCommands(program: Command): void {
       'Back up the database and all files into a folder, while servers run; into the folder of an earlier backup only what is new is copied',
     )
     .action(async (folder: string, _options: object, command: Command) => {
+      const { backUpInstallation } = await import('../../app/operator/backup/whole.ts')
       const done = await backUpInstallation(resolve(folder), readConfig(process.env), readVersion(command))
       const { created_at, migration, accounts, ledger_root, files, database } = done.manifest
       print(
@@ -48,10 +47,12 @@ export function addBackupCommands(program: Command): void {
     .action(async (folder: string, { check, json }: { check?: boolean; json?: boolean }) => {
       const from = resolve(folder)
       if (check) {
+        const { checkBackup } = await import('../../app/operator/backup/restore.ts')
         const { created_at, migration, files } = await checkBackup(from)
         print({ created_at, migration, files: files.count, bytes: files.bytes, whole: true }, json)
         return
       }
+      const { restoreInstallation } = await import('../../app/operator/backup/whole.ts')
       const { isWell, ...restored } = await restoreInstallation(from, readConfig(process.env))
       print(restored, json)
       if (!isWell) process.exitCode = 1

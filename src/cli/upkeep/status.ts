@@ -1,8 +1,8 @@
 // `status` and `doctor`: how an installation is, and what is wrong with it.
 import type { Command } from 'commander'
-import { examine } from '../../app/operator/health/doctor.ts'
 import type { Finding } from '../../app/operator/health/finding.ts'
-import { readStatus, type Status, toAge } from '../../app/operator/health/status.ts'
+import type { Status } from '../../app/operator/health/status.ts'
+import { toAge } from '../../core/text/age.ts'
 import { readConfig } from '../../config.ts'
 import { toTimestampText } from '../../core/clock.ts'
 import { escapeHidden } from '../../core/text/hidden-characters.ts'
@@ -19,6 +19,7 @@ export function addStatusCommands(program: Command): void {
     .command('status')
     .description('Show on one screen what runs, what waits, what is wrong, and the command for each')
     .action(async (_options: object, command: Command) => {
+      const { readStatus } = await import('../../app/operator/health/status.ts')
       const status = await readStatus(readConfig(process.env), readVersion(command))
       if (command.opts()['json']) print(toRecord(status), true)
       else say(toScreen(status))
@@ -34,6 +35,7 @@ export function addStatusCommands(program: Command): void {
     )
     .option('--network', 'ask all providers, too; nothing is charged')
     .action(async ({ files = false, network = false, json }: DoctorFlags) => {
+      const { examine } = await import('../../app/operator/health/doctor.ts')
       const findings = await examine(process.env, { files, network })
       if (findings.length > 0) process.exitCode = 1
       if (json)

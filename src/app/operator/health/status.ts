@@ -5,6 +5,7 @@ import { systemClock } from '../../../core/clock.ts'
 import { timeOfId } from '../../../core/ids.ts'
 import type { Backlog } from '../../../core/jobs/backlog.ts'
 import type { Store } from '../../../core/store.ts'
+import { toAge } from '../../../core/text/age.ts'
 import { listWorkers } from '../../../runner/worker-directory.ts'
 import { findBuiltin } from '../../builtin.ts'
 import { openIdleEngines, readModels } from '../../models.ts'
@@ -166,15 +167,4 @@ async function findFailed(store: Store): Promise<Finding[]> {
   if (recent === 0) return []
   const problem = `${recent === page.limit ? `${recent} or more` : recent} webhook deliveries given up in a day`
   return [{ check: 'webhooks', problem, command: 'mediagen admin webhooks deliveries --status failed' }]
-}
-
-/** A time span in its largest unit, such as `3 h`. */
-export function toAge(ms: number): string {
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['min', 60_000],
-  ] as const
-  const [unit, length] = units.find(([, least]) => ms >= 2 * least) ?? ['s', 1000]
-  return `${Math.floor(ms / length)} ${unit}`
 }

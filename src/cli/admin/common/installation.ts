@@ -3,8 +3,6 @@ import { styleText } from 'node:util'
 import { type Client, createClient } from '@connectrpc/connect'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AdminService } from '../../../../gen/mediagen/v1/admin_pb.ts'
-import { createOperatorTransport } from '../../../app/operator/operator.ts'
-import { describeDatabase, openExistingStore } from '../../../app/store/store.ts'
 import { readConfig } from '../../../config.ts'
 import { escapeHidden } from '../../../core/text/hidden-characters.ts'
 import { findLogin } from '../../user/server.ts'
@@ -81,6 +79,8 @@ export async function openChosenServer(command: Command): Promise<Installation |
 }
 
 async function openHere(): Promise<Installation> {
+  const { createOperatorTransport } = await import('../../../app/operator/operator.ts')
+  const { describeDatabase, openExistingStore } = await import('../../../app/store/store.ts')
   const config = readConfig(process.env)
   const store = await openExistingStore(config)
   return {

@@ -4,7 +4,6 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Limits, LimitsSchema } from '../../../../gen/mediagen/v1/limits_pb.ts'
 import { findBuiltin } from '../../../app/builtin.ts'
-import { openIdleEngines, readModels } from '../../../app/models.ts'
 import { readConfig } from '../../../config.ts'
 import { limitFields, matchesModel } from '../../../core/accounts/limits.ts'
 import { StartupError } from '../../../core/errors.ts'
@@ -81,6 +80,7 @@ export async function warnOfUnmatched(
 }
 
 async function findUnmatched(patterns: readonly string[]): Promise<readonly string[]> {
+  const { openIdleEngines, readModels } = await import('../../../app/models.ts')
   const config = readConfig(process.env)
   const builtin = await findBuiltin()
   await using idle = await openIdleEngines(builtin, config)
