@@ -237,21 +237,23 @@ describe('the writer thread', () => {
   test('P209: usage with many labels delays no list of another account', async () => {
     using file = createTestFolder()
     await using store = await openStoreAt(file.path)
-    const { accountId } = await store.createAccount('a', 100)
-    const other = await store.createAccount('b', 100)
+    const [first, second, third] = await Promise.all(['a', 'b', 'c'].map((name) => store.createAccount(name, 100)))
+    const many = [first?.accountId ?? '', second?.accountId ?? '']
     {
       using db = openRaw(file.path)
       const add = db.prepare("INSERT INTO usage VALUES (?, '2026-11-20', 'test/image', 'key_a', ?, 1, 1, 1)")
-      for (let n = 0; n < 1201; n++) add.run(accountId, JSON.stringify({ n: `${n}` }))
+      for (const owner of many) for (let n = 0; n < 1201; n++) add.run(owner, JSON.stringify({ n: `${n}` }))
     }
     const order: string[] = []
-    const usage = store.listUsage(usageOf(accountId, ['label:n'])).then((page) => {
+    const reports = many.map(async (owner) => {
+      const page = await store.listUsage(usageOf(owner, ['label:n']))
       order.push('usage')
       return page
     })
-    await store.listJobs(filterOf(other.accountId)).then(() => order.push('list'))
-    expect(await usage).toMatchObject({ total: 1201, sum: { jobs: 1201, succeeded: 1201, charged: 1201 } })
-    expect(order).toEqual(['list', 'usage'])
+    await store.listJobs(filterOf(third?.accountId ?? '')).then(() => order.push('list'))
+    for (const page of await Promise.all(reports))
+      expect(page).toMatchObject({ total: 1201, sum: { jobs: 1201, succeeded: 1201, charged: 1201 } })
+    expect(order).toEqual(['list', 'usage', 'usage'])
   })
 
   test('usage of all accounts leaves out other days; one with too many rows is refused with what to change', async () => {

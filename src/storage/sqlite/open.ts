@@ -84,7 +84,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   }
 
   return {
-    ...createLists(long, createReadTurns(readsAtOnce, maxQueuedReads)),
+    ...createLists(
+      long,
+      createReadTurns(readsAtOnce, maxQueuedReads),
+      // They are read in pieces, between which lists are read: a list waits for none of them to end.
+      createReadTurns(readsAtOnce, maxQueuedReads),
+    ),
 
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
@@ -185,7 +190,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 }
 
 /** The lists, which accounts take turns to read. */
-function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurns) {
+function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurns, reports: ReadTurns) {
   const searches: SearchReads = {
     readPiece: (filter, before) => read('searchPiece', filter, before),
     listByNumber: (numbers) => read('listJobsByNumber', numbers),
@@ -195,7 +200,7 @@ function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurn
     findAccounts: (name, limit) => list(null, () => read('findAccounts', name, limit)),
     listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
     async listUsage(request) {
-      const page = await list(request.accountId, () => read('listUsage', request))
+      const page = await reports.list(request.accountId, () => read('listUsage', request))
       if (page === 'too_slow') throw listTookTooLong(mostListMs, null)
       if (page === 'too_many') throw usageTooLarge()
       return page
