@@ -1,10 +1,12 @@
 // The files of an installation: where they are stored, checked on their way in, and by which URLs they are read.
 import { join } from 'node:path'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Config } from '../config.ts'
 import type { Clock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
 import type { AssetStore, AssetUrls } from '../core/files/asset.ts'
 import type { UploadFiles } from '../core/files/upload.ts'
+import { createIdSource } from '../core/ids.ts'
 import type { FilesFolders } from '../core/jobs/retention.ts'
 import type { Store } from '../core/store.ts'
 import type { Blobs } from '../files/blobs/blobs.ts'
@@ -98,8 +100,10 @@ export function createBlobs(location: FilesLocation, patienceMs?: number): Blobs
  * @throws StartupError that names the setting which is wrong
  */
 export async function tryBucket(location: FilesLocation): Promise<void> {
-  const trouble = location.filesUrl && (await findBucketTrouble(createBlobs(location, startPatienceMs)))
-  if (trouble) throw new StartupError(trouble)
+  if (location.filesUrl === null) return
+  const probe = `${createIdSource(() => Date.now(), takeRandomBytes).next('job')}/check.txt`
+  const trouble = await findBucketTrouble(createBlobs(location, startPatienceMs), probe)
+  if (trouble !== null) throw new StartupError(trouble)
 }
 
 /** Opens the files of a server. */

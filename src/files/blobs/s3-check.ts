@@ -4,24 +4,29 @@ import { Readable } from 'node:stream'
 import type { Blobs } from './blobs.ts'
 import { BlobsError } from './s3-requests.ts'
 
-// Written, read and deleted at each start; equal in all processes, so that none is left behind for long.
-const probe = 'check/written.txt'
 const content = 'mediagen'
 
 /**
  * Lists, writes, reads and deletes once, so that a wrong setting is found at the start and not by the first job.
+ * @param probe a key of no other process; what is left there if this process dies is an orphan
  * @returns null, or what is wrong, in a sentence that names the setting
  */
 export async function findBucketTrouble(
   blobs: Pick<Blobs, 'list' | 'put' | 'open' | 'delete'>,
+  probe: string,
 ): Promise<string | null> {
   try {
     for await (const _ of blobs.list('any/')) break
-    await blobs.put(probe, Readable.from([Buffer.from(content)]))
-    const stored = await blobs.open(probe)
-    const isKept = stored !== null && (await text(stored)) === content
+    // Nothing is left where nothing can be deleted.
     await blobs.delete([probe])
-    if (!isKept) throw new BlobsError('The store of files does not return what was written to it')
+    try {
+      await blobs.put(probe, Readable.from([Buffer.from(content)]))
+      const stored = await blobs.open(probe)
+      if (stored === null || (await text(stored)) !== content)
+        throw new BlobsError('The store of files does not return what was written to it')
+    } finally {
+      await blobs.delete([probe])
+    }
     return null
   } catch (error) {
     if (!(error instanceof BlobsError)) throw error
