@@ -1,6 +1,8 @@
 // Notifications between stores on one PostgreSQL: how soon they arrive, and which of them call workers to the queue.
 import { describe, expect, test, vi } from 'vitest'
 import type { JobNotification } from '../../src/core/store.ts'
+import type { Database } from '../../src/storage/postgres/connection.ts'
+import { openNotifications } from '../../src/storage/postgres/notifications.ts'
 import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { claimOne, startJob, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
@@ -14,6 +16,31 @@ async function nextNotification(store: TestStore): Promise<readonly JobNotificat
   ignore()
   return received
 }
+
+test('a notification that is slow to be sent is not overtaken by the next one', async () => {
+  const { promise: first, resolve: sent } = Promise.withResolvers<void>()
+  const payloads: unknown[] = []
+  const rows = async (_: string, values: object = {}) => {
+    payloads.push((values as { payload?: string }).payload)
+    await first
+    return []
+  }
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const notifications = await openNotifications({ rows } as Pick<Database, 'rows'>, null, 'a')
+    for (const jobId of ['1', '2', '3']) {
+      notifications.publish([{ jobId, job: null, queued: false }], [])
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    expect(payloads).toEqual(['a 1'])
+    sent()
+    await vi.advanceTimersByTimeAsync(1000)
+    await notifications.close()
+    expect(payloads).toEqual(['a 1', 'a 2,3'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const { createDatabase } = useServer()

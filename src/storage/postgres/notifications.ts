@@ -49,17 +49,24 @@ export async function openNotifications(
   const actListeners = new Set<(entry: AuditEntry) => void>()
   /** Jobs that changed, and whether they came into the queue. */
   let gathered = new Map<string, boolean>()
+  let isGathering = false
   let timer: NodeJS.Timeout | undefined
   let sending = Promise.resolve()
 
-  /** The first notification is sent at once, those of the next moment together. Too many are replaced by one without details. */
+  /**
+   * The first notification is sent at once, those of the next moment together, and none before the one before it: it could overtake that
+   * on another connection. Too many are replaced by one without details.
+   */
   function send(): void {
-    timer = undefined
-    if (gathered.size === 0) return
+    isGathering = gathered.size > 0
+    if (!isGathering) return
     const changed = gathered.size > mostNotified ? [] : [...gathered]
     gathered = new Map()
-    sending = notify(changed.map(([jobId, queued]) => (queued ? queuedMark : '') + jobId).join(',')).catch(() => {})
-    timer = setTimeout(send, gatherMs)
+    sending = notify(changed.map(([jobId, queued]) => (queued ? queuedMark : '') + jobId).join(','))
+      .catch(() => {})
+      .then(() => {
+        timer = setTimeout(send, gatherMs)
+      })
   }
 
   return {
@@ -69,15 +76,16 @@ export async function openNotifications(
       if (jobs.length > 0) {
         publishHere(jobs)
         for (const { jobId, queued } of jobs) gathered.set(jobId, queued || gathered.get(jobId) === true)
-        if (timer === undefined) send()
+        if (!isGathering) send()
       }
       for (const entry of acts) for (const listener of actListeners) listener(entry)
     },
     async close() {
+      await sending
       clearTimeout(timer)
       send()
-      clearTimeout(timer)
       await Promise.all([sending, subscription?.close()])
+      clearTimeout(timer)
     },
   }
 }
