@@ -236,7 +236,9 @@ test('a store that forgets what is written to it ends a start, too', async () =>
   const check = (broken: Partial<Blobs>) => findBucketTrouble({ ...blobs, ...broken }, 'check/a.txt')
   expect(await check({})).toBeNull()
   expect(await check({ put: async () => {} })).toMatch(/does not return what was written/)
-  expect(await check({ open: (key) => blobs.open(key, { start: 0, end: 3 }) })).toMatch(/does not return what was written/)
+  expect(await check({ open: (key) => blobs.open(key, { start: 0, end: 3 }) })).toMatch(
+    /does not return what was written/,
+  )
   expect(await listKeys('forgets')).toEqual([])
 })
 
@@ -245,7 +247,10 @@ test('a command of the operator says what is wrong with the store, as nobody log
   await cli.run(['migrate'])
   line.weather = () => ({ code: 'RequestTimeTooSkewed', status: 403 })
   const { status, stderr } = await cli.run(['admin', 'assets', 'usage'])
-  expect([status, stderr]).toEqual([1, expect.stringMatching(/403 RequestTimeTooSkewed.*the clock of this machine is off/)])
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/403 RequestTimeTooSkewed.*the clock of this machine is off/),
+  ])
 })
 
 test('a store that cannot be reached ends a start within seconds', async () => {

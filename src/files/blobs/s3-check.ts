@@ -1,6 +1,6 @@
+import { Readable } from 'node:stream'
 // Whether a bucket can be used, and which setting is wrong if it cannot.
 import { text } from 'node:stream/consumers'
-import { Readable } from 'node:stream'
 import type { Blobs } from './blobs.ts'
 import { BlobsError } from './s3-requests.ts'
 
