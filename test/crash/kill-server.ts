@@ -102,7 +102,8 @@ async function checkAll(
 ): Promise<void> {
   const client = openClient(server.httpUrl, key)
   const acknowledged = intents.filter((intent) => intent.jobId !== null)
-  expect(acknowledged.length).toBeGreaterThan(kills)
+  // Each kill waits for the first of its round; on a slow machine it comes before the second.
+  expect(acknowledged.length).toBeGreaterThanOrEqual(kills)
   const jobs: JobRecord[] = []
   for (const { key: idempotencyKey, jobId, model, input, quoteId } of acknowledged) {
     const again = await client.send(
