@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream'
 // Whether a bucket can be used, and which setting is wrong if it cannot.
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Blobs } from './blobs.ts'
 import { BlobsError } from './s3-requests.ts'
