@@ -64,7 +64,7 @@ const load = {
     'MEDIAGEN_MAX_QUEUED_READS',
     1000,
     [1, 1_000_000],
-    'Lists that may wait to be read at once',
+    'Lists that may wait to be read at once, and as many reports of usage with SQLite',
     '503 `overloaded`',
   ),
 }

@@ -86,8 +86,11 @@ export function trustService<Service extends DescService>(
 }
 
 function withCause(error: MediagenError): MediagenError {
-  const { code, details, cause } = error
-  return cause instanceof Error ? new MediagenError(code, cause.message, details, { cause }) : error
+  const { code, message, details, cause } = error
+  if (!(cause instanceof Error)) return error
+  // A bug is in no log here. Any other error also says what to do, such as what to look at before a change is repeated.
+  const words = code === 'internal' ? cause.message : `${message} The cause: ${cause.message}`
+  return new MediagenError(code, words, details, { cause })
 }
 
 function wrapService(

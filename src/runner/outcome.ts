@@ -33,8 +33,7 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
     case 'deadline':
       return { status: 'canceled', error: deadlineError }
     case 'timeout':
-      if (deps.engines.get(model.engine.kind)?.mayBePaid?.(model.engine, attempt.checkpoint))
-        return { status: 'needs_review' }
+      if (mayBePaid(attempt)) return { status: 'needs_review' }
       return {
         status: 'failed',
         error: {
@@ -57,6 +56,12 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
       return lacksDescriptors(thrown) || isDatabaseTrouble(thrown) ? giveBack(thrown, attempt) : fail(thrown, attempt)
     }
   }
+}
+
+/** Whether what was sent, and not answered in time, may have been accepted and cost money. */
+function mayBePaid({ model, deps, checkpoint, isSubmitted, afterLoss }: Attempt): boolean {
+  const said = deps.engines.get(model.engine.kind)?.mayBePaid?.(model.engine, checkpoint)
+  return said ?? (isSubmitted && afterLoss === 'never')
 }
 
 /**

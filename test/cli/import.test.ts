@@ -136,7 +136,11 @@ test('comfyui: what people set in a workflow, and where it goes', async () => {
     image: { type: 'string', format: 'media' },
   })
   const sampler = { class_type: 'KSampler', inputs: { steps: 20, cfg: 8, denoise: 1, seed: 5 } }
-  expect(importWorkflow({ 3: sampler }).input['properties']).toMatchObject({
+  const film = { class_type: 'CreateVideo', inputs: { fps: 24 } }
+  const motion = { class_type: 'SVD_img2vid_Conditioning', inputs: { fps: 6 } }
+  expect(importWorkflow({ 3: sampler, 4: film, 5: motion }).input['properties']).toMatchObject({
+    fps: { type: 'number', default: 24 },
+    fps_5: { type: 'integer', default: 6 },
     steps: { type: 'integer' },
     cfg: { type: 'number', default: 8 },
     denoise: { type: 'number' },

@@ -7,12 +7,19 @@ import {
   FileDescriptorSetSchema,
   file_google_protobuf_timestamp,
 } from '@bufbuild/protobuf/wkt'
+import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { file_mediagen_v1_options } from '../../gen/mediagen/v1/options_pb.ts'
 import { file_mediagen_v1_wallet, WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { createOperatorTransport } from '../../src/app/operator/operator.ts'
+import { readConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { guardService, type PipelineDeps } from '../../src/rpc/pipeline.ts'
+import { StorageError } from '../../src/storage/storage-error.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
+import { openTestStore } from '../test-store.ts'
 import { openForeignClient } from './foreign-client.ts'
 import { readMetrics } from './metrics.ts'
 
@@ -55,6 +62,23 @@ test('a service with an unimplemented rpc does not start', () => {
   expect(() => guardService(WalletService, partial as never, noDeps)).toThrow(
     'mediagen.v1.WalletService.GetWallet is not implemented',
   )
+})
+
+test('an operator on this machine reads the cause of trouble, and what to do before a change is repeated', async () => {
+  await using store = await openTestStore(systemClock)
+  const refuse = async (thrown: Error) => {
+    const admin = createClient(
+      AdminService,
+      createOperatorTransport({ ...store, grantCredits: () => Promise.reject(thrown) }, readConfig({})),
+    )
+    return admin.grantCredits({ accountId: 'acct_1', credits: 1n }).catch((error: unknown) => String(error))
+  }
+  const doubt = await refuse(new StorageError('the connection was cut', 'DATABASE_DOUBT'))
+  expect(doubt).toMatch(/look at what became of any other change before you repeat it.*the connection was cut/)
+  expect(await refuse(new StorageError('the disk is full', '53100'))).toContain('the disk is full')
+  const bug = await refuse(new TypeError('x is not a function'))
+  expect(bug).toContain('x is not a function')
+  expect(bug).not.toContain('log')
 })
 
 test('the service as it is does start', () => {

@@ -101,12 +101,17 @@ test('an unknown outcome goes to review, and the job continues when the backend 
   expect(backend.heard).toEqual(['submit 1'])
 })
 
-test('a submission that is not answered within the time of its model goes to review', async () => {
+test.each([
+  ['as its engine says', true],
+  ['also if its engine does not say', false],
+])('a submission that is not answered within the time of its model goes to review, %s', async (_, says) => {
   const backend = createBackend()
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   backend.answer = () => gate
   backend.find = async () => null
-  await using bench = await startPaid(backend, { timeoutSeconds: 0.3 })
+  const { mayBePaid, ...silent } = createPaidEngine('told', backend)
+  const engine: Engine = says && mayBePaid ? { ...silent, mayBePaid } : silent
+  await using bench = await startPaid(backend, { timeoutSeconds: 0.3, engine })
   const job = await bench.start()
   expect(await bench.end(job)).toMatchObject({ status: 'needs_review', error: { code: 'outcome_unknown' } })
   expect(await bench.balance()).toEqual([990, 10])

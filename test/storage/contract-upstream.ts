@@ -12,6 +12,7 @@ function submissionOf(verdict: UpstreamVerdict, upstreamId: string | null): Save
   return { checkpoint: { id: upstreamId }, afterLoss, upstream }
 }
 const sending = submissionOf('submitting', null)
+const unheard: UpstreamRun = { n: 1, provider: 'p', upstreamId: null, verdict: 'unknown', cost: null }
 const accepted = submissionOf('accepted', 'up_1')
 
 /** A store with a held clock, and a job whose run is at the given point. */
@@ -156,5 +157,18 @@ export function upstreamTests(openStore: OpenTestStore): void {
     expect(await claimOnePending(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: null } })
     expect(await store.saveCheckpoint(jobId, token, accepted)).toBe(false)
     expect(await claimOnePending(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: 'up_1' } })
+  })
+
+  test('a cancel that was owed is owed no more when the submission turns out to be refused', async () => {
+    const { store, clock, jobId, token } = await openSubmitted(openStore, sending)
+    await using _ = store
+    await store.finishJob(jobId, token, { status: 'canceled', error: testError })
+    const asked = await claimOnePending(store)
+    expect(await store.saveCheckpoint(jobId, token, submissionOf('refused', null))).toBe(false)
+    // What was asked before knows less.
+    if (asked) await store.answerPendingWork(asked, { outcome: 'done', upstream: unheard })
+    expect(await store.inspectJob(jobId)).toMatchObject({ upstreamRuns: [{ verdict: 'refused' }] })
+    clock.ms += 3_600_000
+    expect(await claimOnePending(store)).toBeUndefined()
   })
 }

@@ -189,7 +189,7 @@ export interface Engine {
   afterLoss(spec: EngineSpec, checkpoint: JsonValue): AfterLoss
   /**
    * Whether another server may have accepted, for money, what this checkpoint was saved before. A run that reaches its time limit there
-   * goes to review instead of failing. Default: no.
+   * goes to review instead of failing. Default: if the run has reported a submission and `afterLoss` is `never`.
    */
   mayBePaid?(spec: EngineSpec, checkpoint: JsonValue): boolean
   /**

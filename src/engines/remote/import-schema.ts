@@ -134,8 +134,10 @@ const wanted = new Set([
   'length',
   'fps',
 ])
-// ComfyUI takes fractions for these, also where a workflow has a whole number.
-const fractional = new Set(['cfg', 'denoise', 'fps'])
+// ComfyUI takes fractions for these, also where a workflow has a whole number. Of the nodes with `fps`, those that write films do; for
+// others, such as SVD_img2vid_Conditioning, it cuts a fraction off.
+const fractional = new Set(['cfg', 'denoise'])
+const writesFilms = /^(Create|Save)/
 const loaders: Readonly<Record<string, string>> = { LoadImage: 'image', LoadAudio: 'audio', LoadVideo: 'file' }
 
 /**
@@ -161,14 +163,17 @@ export function importWorkflow(
       if (!(isMedia || wanted.has(name)) || typeof value === 'object') continue
       const field = name in properties ? `${name}_${id}` : name
       inputs[field] = `/${id}/inputs/${name}`
-      properties[field] = isMedia ? { type: 'string', format: 'media' } : { type: toType(name, value), default: value }
+      properties[field] = isMedia
+        ? { type: 'string', format: 'media' }
+        : { type: toType(String(type), name, value), default: value }
       if (isMedia) media.push(field)
     }
   }
   return { input: { type: 'object', required: media, properties, additionalProperties: false }, inputs, media }
 }
 
-function toType(name: string, value: JsonValue): string {
+function toType(node: string, name: string, value: JsonValue): string {
   if (typeof value !== 'number') return typeof value
-  return Number.isInteger(value) && !fractional.has(name) ? 'integer' : 'number'
+  const takesFractions = fractional.has(name) || (name === 'fps' && writesFilms.test(node))
+  return Number.isInteger(value) && !takesFractions ? 'integer' : 'number'
 }

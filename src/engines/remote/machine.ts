@@ -127,6 +127,8 @@ class RemoteRun {
     const since = this.#note.since ?? this.#deps.nowMs()
     const entered = this.#note
     await this.#save({ ...entered, state: 'submitting', n, key, since, ref: null }, 'submitting')
+    // A database that was away may have taken all of the run's time.
+    if (this.#run.signal.aborted || this.#leftMs() <= 0) return this.#withdraw()
     const blocks = backend.blocks(place.spec)
     const leftMs = Math.max(1000, this.#leftMs())
     let answer: UpstreamRef | UpstreamResult
@@ -166,6 +168,13 @@ class RemoteRun {
     await entering
     if (this.#leftMs() > 0) return
     await this.#leave()
+    throw this.#timedOut()
+  }
+
+  /** Takes back a submission that was not sent, as nobody waits for it any more. */
+  async #withdraw(): Promise<never> {
+    await this.#save({ ...this.#note, state: 'idle' }, 'refused')
+    this.#run.signal.throwIfAborted()
     throw this.#timedOut()
   }
 

@@ -40,7 +40,7 @@ export interface SqliteOptions {
   readonly maxQueueMs?: number
   /** Number of changes that may wait for the disk before further ones of clients and operators are refused. Default: no limit. */
   readonly maxQueuedWrites?: number
-  /** Number of lists that may wait to be read. Default: no limit. */
+  /** Number of lists that may wait to be read, and of reports of usage. Default: no limit. */
   readonly maxQueuedReads?: number
   /** The name of this process in leader elections. Default: a random name. */
   readonly name?: string

@@ -9,7 +9,7 @@ import { readMultipart } from './fakes/multipart.ts'
 import { createFakeOpenai } from './fakes/openai.ts'
 import { createFakeReplicate } from './fakes/replicate.ts'
 import { secrets } from './kinds.ts'
-import { createFastClock, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
+import { createFastClock, type KeptRun, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 
 const withKey = { token_env: 'KEY' }
 const replicateSpec = (origin: string, more: Record<string, unknown> = {}) =>
@@ -112,6 +112,27 @@ describe('replicate', () => {
     await using comfyui = openRemote('comfyui', secrets, clock)
     const free = { ...(run.saved[0] as JsonObject), provider: 'comfyui' }
     expect(comfyui.mayBePaid?.(toSpec('comfyui', served.origin), free)).toBe(false)
+  })
+
+  test('a run that ends while its submission is being saved sends nothing', async () => {
+    const clock = createFastClock()
+    const fake = createFakeReplicate({ nowMs: clock.nowMs })
+    await using served = await serveFake(fake)
+    await using engine = openRemote('replicate', secrets, clock)
+    const startSlowly = async (whileSaving: (run: KeptRun) => unknown) => {
+      await using run = await startKeptRun()
+      const save = run.saveCheckpoint
+      run.saveCheckpoint = async (value, upstream) => {
+        await save(value, upstream)
+        if (upstream?.verdict === 'submitting') await whileSaving(run)
+      }
+      const outcome = await outcomeOf(engine.run(replicateSpec(served.origin), run))
+      expect(run.verdicts()).toEqual({ 1: 'refused' })
+      return outcome
+    }
+    expect(await startSlowly((run) => run.abort.abort('timeout'))).toBe('timeout')
+    expect(await startSlowly((run) => clock.pause(300_000, run.signal))).toMatchObject({ code: 'timeout' })
+    expect(fake.predictions).toEqual([])
   })
 
   test('a run past its time is ended there, and looked at once more before', async () => {

@@ -50,7 +50,7 @@ export function oweReconcile({ send }: Writing, number: number, nowMs: number): 
   )
 }
 
-/** Records what an abandoned run learned about a submission after its job had ended. */
+/** Uses what an abandoned run learned about a submission after its job had ended: what to cancel, or that nothing is left to be. */
 export function learnLate({ send }: Writing, number: number, checkpoint: string, nowMs: number): void {
   send(
     `INSERT INTO upstream_duties AS d (job_number, kind, checkpoint, fence, owed_at, due_at)
@@ -58,6 +58,7 @@ export function learnLate({ send }: Writing, number: number, checkpoint: string,
      ON CONFLICT (job_number) DO UPDATE SET checkpoint = excluded.checkpoint, due_at = excluded.due_at, attempts = d.attempts + 1`,
     { number, nowMs, checkpoint },
   )
+  send(`DELETE FROM upstream_duties WHERE job_number = :number AND NOT ${openRun}`, { number })
 }
 
 export function dropPendingWork({ send }: Writing, number: number): void {

@@ -53,6 +53,9 @@ export function createPendingWork({ db, nowMs }: Writing) {
      SELECT number, 'cancel', :checkpoint, sequence, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})
      ON CONFLICT (job_number) DO UPDATE SET checkpoint = excluded.checkpoint, due_at = excluded.due_at, attempts = attempts + 1`,
   )
+  const dropMoot = db.prepare<{ number: number }>(
+    `DELETE FROM upstream_duties WHERE job_number = :number AND NOT EXISTS (${openRun})`,
+  )
   const drop = db.prepare<[number]>('DELETE FROM upstream_duties WHERE job_number = ?')
   const claim = db.prepare<
     [number, number, number],
@@ -77,8 +80,11 @@ export function createPendingWork({ db, nowMs }: Writing) {
     /** Requests the cancellation of submissions that may still run, because the job ends without success. Called while the job still has its checkpoint. */
     oweCancel: (number: number): void => void owe.run({ number, nowMs: nowMs() }),
     oweReconcile: (number: number): void => void reconcile.run({ number, nowMs: nowMs() }),
-    /** Records what an abandoned run learned about a submission after its job had ended. */
-    learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
+    /** Uses what an abandoned run learned about a submission after its job had ended: what to cancel, or that nothing is left to be. */
+    learn(number: number, checkpoint: string): void {
+      learn.run({ number, nowMs: nowMs(), checkpoint })
+      dropMoot.run({ number })
+    },
     drop: (number: number): void => void drop.run(number),
     claim(limit: number, leaseMs: number): readonly PendingWork[] {
       return claim.all(nowMs() + leaseMs, nowMs(), limit).flatMap(({ jobNumber, owedAt, ...pending }) => {
