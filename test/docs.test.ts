@@ -68,6 +68,14 @@ describe('every link between pages leads somewhere', () => {
   })
 })
 
+test('what pages show as JSON is JSON', () => {
+  const examples = pages.flatMap((page) =>
+    [...readPage(page).matchAll(/^ *```json\n(.*?)^ *```/gms)].map(([, example = '']) => ({ page, example })),
+  )
+  expect(examples.length).toBeGreaterThan(5)
+  for (const { page, example } of examples) expect(() => JSON.parse(example), page).not.toThrow()
+})
+
 test('comments cite only documents of this repository', () => {
   const files = globSync('{src,proto,web,test,bench,packages}/**/*.{ts,proto}', {
     cwd: root,
