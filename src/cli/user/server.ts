@@ -149,9 +149,7 @@ function describeRefusal({ problem: { detail, errors = [] } }: Refused): string 
   const [first] = errors
   const place = first?.pointer.replace(/^\?/, 'The query parameter ')
   const head = first ? (detail.split(`${place} ${first.detail}`)[0] ?? '').trim() : detail
-  const lines = errors.map(
-    ({ pointer, detail: wrong }) => `${pointer.replace(/^\?(group_)?/, '--')} ${wrong}`,
-  )
+  const lines = errors.map(({ pointer, detail: wrong }) => `${pointer.replace(/^\?(group_)?/, '--')} ${wrong}`)
   if (head === '' && lines.length === 1) return `${escapeHidden(lines[0] ?? '')}.`
   // At a terminal the list is a command.
   return [head || 'The request is wrong:', ...lines]
