@@ -206,6 +206,15 @@ test("the contract's table of errors is the table of the code", () => {
   expect(listed.toSorted()).toEqual(expected.toSorted())
 })
 
+test("the contract's examples of records have the fields of the schemas, and no other", async () => {
+  const { schemas } = (await readOpenapi()).components as { schemas: Record<string, { properties: object }> }
+  const examples = [...readPage('docs/contract.md').matchAll(/^```json\n(.*?)^```/gms)].map(([, example = '']) =>
+    Object.keys(JSON.parse(example)).toSorted(),
+  )
+  for (const name of ['Job', 'Reproduction', 'File', 'Entry', 'Key', 'Webhook', 'Delivery'])
+    expect(examples, name).toContainEqual(Object.keys(schemas[name]?.properties ?? {}).toSorted())
+})
+
 describe('the promises of docs/contract.md', () => {
   const promises = readPromises()
   const citations = readCitations()
