@@ -68,6 +68,14 @@ describe('every link between pages leads somewhere', () => {
   })
 })
 
+test('what pages show as JSON is JSON', () => {
+  const examples = pages.flatMap((page) =>
+    [...readPage(page).matchAll(/^ *```json\n(.*?)^ *```/gms)].map(([, example = '']) => ({ page, example })),
+  )
+  expect(examples.length).toBeGreaterThan(5)
+  for (const { page, example } of examples) expect(() => JSON.parse(example), page).not.toThrow()
+})
+
 test('comments cite only documents of this repository', () => {
   const files = globSync('{src,proto,web,test,bench,packages}/**/*.{ts,proto}', {
     cwd: root,
@@ -196,6 +204,15 @@ test("the contract's table of errors is the table of the code", () => {
     return listed.includes(overRestOnly) ? overRestOnly : `${code} ${http} ${grpc}`
   })
   expect(listed.toSorted()).toEqual(expected.toSorted())
+})
+
+test("the contract's examples of records have the fields of the schemas, and no other", async () => {
+  const { schemas } = (await readOpenapi()).components as { schemas: Record<string, { properties: object }> }
+  const examples = [...readPage('docs/contract.md').matchAll(/^```json\n(.*?)^```/gms)].map(([, example = '']) =>
+    Object.keys(JSON.parse(example)).toSorted(),
+  )
+  for (const name of ['Job', 'Reproduction', 'File', 'Entry', 'Key', 'Webhook', 'Delivery'])
+    expect(examples, name).toContainEqual(Object.keys(schemas[name]?.properties ?? {}).toSorted())
 })
 
 describe('the promises of docs/contract.md', () => {

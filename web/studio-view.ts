@@ -90,7 +90,8 @@ function endNotice({ shutdown_date: day, replaced_by: successor }: ModelRecord):
   const date = new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
   const link = successor && element('a', { href: toHash({ view: 'model', id: successor }) }, successor)
   const words = `${over ? 'Ended' : 'Ends'} on ${date}.`
-  return element('p', { class: 'notice mild' }, words, ...(link ? [' Its successor is ', link, '.'] : []))
+  const rest = link ? [' Its successor is ', link, '.'] : []
+  return element('p', { class: 'notice mild' }, element('span', {}, words, ...rest))
 }
 
 function backLink(): HTMLElement {

@@ -17,7 +17,7 @@ export function describeDifferences(jobs: readonly JobRecord[]): ReadonlyMap<str
     const names = group.length > 1 ? findDifferent(group) : []
     if (names.length === 0) continue
     for (const { job_id, input } of group)
-      found.set(job_id, names.map((name) => `${toTitle(name)} ${toWords(input?.[name])}`).join(' · '))
+      found.set(job_id, names.flatMap((name) => toWords(name, input?.[name])).join(' · ') || 'With defaults')
   }
   return found
 }
@@ -37,7 +37,9 @@ function isShort(value: Json | undefined): boolean {
   return value === undefined || (typeof value !== 'object' && String(value).length <= longestValue)
 }
 
-function toWords(value: Json | undefined): string {
-  if (value === undefined) return 'not set'
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
+/** What a job leaves to the model has no value to say. */
+function toWords(name: string, value: Json | undefined): string[] {
+  if (value === undefined) return []
+  const words = typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
+  return [`${toTitle(name)} ${words}`]
 }

@@ -52,7 +52,7 @@ export function openVariations(
     go.disabled = true
     trouble.replaceChildren()
     const inputs = plan()
-    words.textContent = describeCount(inputs.length)
+    words.textContent = describeCount(inputs.length, seeds !== null)
     if (inputs.length > 1 && inputs.length <= mostVariations) timer = setTimeout(() => void price(inputs), settleMs)
   }
   async function price(inputs: readonly JsonObject[]): Promise<void> {
@@ -140,7 +140,8 @@ function fieldset(title: string, options: readonly { readonly element: HTMLEleme
   )
 }
 
-function describeCount(count: number): string {
-  if (count < 2) return 'Pick several seeds, or several values of a setting.'
+function describeCount(count: number, hasSeed: boolean): string {
+  if (count < 2)
+    return hasSeed ? 'Pick several seeds, or several values of a setting.' : 'Pick several values of a setting.'
   return count > mostVariations ? `That makes ${count}; at most ${mostVariations} go together.` : `${count} variations`
 }

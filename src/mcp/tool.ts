@@ -54,7 +54,7 @@ export function createAdd(tools: Map<string, Tool>): AddTool {
     const known = Object.keys(inputSchema.shape)
     async function call(given: Facts, deps: ToolDeps, context: ServerContext): Promise<CallToolResult> {
       try {
-        const checked = inputSchema.safeParse(dropNulls(given, inputSchema))
+        const checked = inputSchema.safeParse(dropNulls(given, inputSchema), { error: describeMissing })
         if (!checked.success) return refuse(toViolationFacts(checked.error.issues, known))
         const answer = await run(checked.data, deps, context)
         if (startsTask && answer.job && takesTasks(context) && isUnderWay(answer.job)) return toCreatedTask(answer.job)
@@ -86,6 +86,11 @@ function dropNulls(given: Facts, { shape }: z.ZodObject): Facts {
   const isLeftOut = ([name, value]: [string, unknown]): boolean =>
     value === null && Object.hasOwn(shape, name) && shape[name].safeParse(undefined).success
   return Object.fromEntries(Object.entries(given).filter((entry) => !isLeftOut(entry)))
+}
+
+/** Says of a missing argument what REST says of a missing field; nothing of others. */
+function describeMissing({ code, input }: z.core.$ZodRawIssue): string | undefined {
+  return code === 'invalid_type' && input === undefined ? 'is required' : undefined
 }
 
 /** Aborts with the first of several signals. */

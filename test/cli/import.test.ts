@@ -167,4 +167,5 @@ test('an import that fails says why', async () => {
   expect(await run('cog', served.origin)).toMatchObject({ status: 1, stderr: expect.stringContaining('answered 404') })
   expect((await run('midjourney', 'x')).stderr).toContain('there is nothing to import of the kind "midjourney"')
   expect((await run('comfyui', join(import.meta.dirname, 'import.test.ts'))).stderr).toContain('Nothing was imported')
+  expect((await run('comfyui', 'none.json')).stderr).toContain('from none.json: no such file or directory.')
 })

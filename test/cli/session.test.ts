@@ -80,7 +80,7 @@ test('a quote says what a generation costs and starts nothing; uploads are liste
   const picture = join(session.line.folder, 'x.png')
   await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123456' } }).toFile(picture)
   const { file_id } = JSON.parse((await run(['upload', picture, '--json'])).stdout)
-  const listed = await run(['files', 'list'])
+  const listed = await run(['files'])
   expect(listed.stdout).toMatch(new RegExp(`^file_id .*\n${file_id} +image/png +\\d+ `))
   expect((await run(['files', 'delete', file_id])).status).toBe(0)
   expect((await run(['files', 'list'])).stdout).toBe('(none)\n')

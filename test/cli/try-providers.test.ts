@@ -1,6 +1,6 @@
 // `providers try`: real runs at each provider, of which nothing stays in the operator's installation, and which cost no more than
 // was allowed.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Faults, serveFake } from '../engines/remote/fakes/fake.ts'
@@ -68,6 +68,47 @@ test('what a provider refuses is said, charges nothing, and counts as spent', as
     { provider: 'replicate', result: 'skipped' },
   ])
   expect(status).toBe(1)
+})
+
+test('what another provider made in its place is no success of a provider', async () => {
+  await using line = openCommandLine({ KEY: secrets.KEY })
+  await using spare = await serveFake(findCase('cog').open(Date.now).fake)
+  const more = {
+    fallback: { kind: 'cog', provider: 'spare' },
+    providers: { spare: { kind: 'cog', base_url: spare.origin } },
+  }
+  const settings = { MEDIAGEN_CATALOG: writeModels(line.folder, { openai: 'http://127.0.0.1:1' }, more) }
+  const { status, stdout } = await line.run(
+    ['admin', 'providers', 'try', '--max-credits', '2', '-p', 'x', '--json'],
+    settings,
+  )
+  expect(JSON.parse(stdout)).toMatchObject([
+    { provider: 'openai', result: 'fell_back', credits: 1, detail: expect.stringMatching(/^made by spare: image/) },
+    { provider: 'spare', result: 'succeeded', credits: 1, detail: expect.stringMatching(/^image/) },
+  ])
+  expect(status).toBe(1)
+})
+
+test('a text that a model needs is asked for as a text, a file as a file', async () => {
+  await using line = openCommandLine({ KEY: secrets.KEY })
+  await using served = await serveFake(findCase('fal').open(Date.now).fake)
+  const path = writeModels(line.folder, { fal: served.origin })
+  const file = JSON.parse(readFileSync(path, 'utf8'))
+  const [model] = file.models
+  const fields = { prompt: { type: 'string' }, voice: { type: 'string' }, image: { type: 'string', format: 'media' } }
+  file.models = Object.keys(fields).map((name) => ({
+    ...model,
+    id: `test/${name}`,
+    input: { type: 'object', required: [name], properties: fields },
+  }))
+  writeFileSync(path, JSON.stringify(file))
+  const args = ['admin', 'providers', 'try', '--max-credits', '1', '--json']
+  const { stdout } = await line.run(args, { MEDIAGEN_CATALOG: path })
+  expect(JSON.parse(stdout).map(({ detail }: { detail: string }) => detail)).toEqual([
+    'needs prompt: add -p …',
+    'needs voice: name the model, with --set voice=…',
+    'needs image: name the model, with --set image=@file',
+  ])
 })
 
 test.each([

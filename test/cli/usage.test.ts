@@ -56,8 +56,11 @@ test('by other groups, as CSV, as JSON, and when there is nothing', async () => 
 test('what is wrong is said', async () => {
   await using line = await openUser()
   for (const [args, words] of [
-    [['--by', 'colour'], /group_by has "colour", which must be day, model, key/],
-    [['--from', '2026-11-30', '--to', '2026-11-01'], /from must not be after the last day, 2026-11-01/],
+    [['--by', 'colour'], /^mediagen: --by has "colour", which must be day, model, key, [^\n]+\n$/],
+    [
+      ['--from', '2026-11-30', '--to', '2026-11-01'],
+      /^mediagen: --from must not be after the last day, 2026-11-01\.\n$/,
+    ],
     [['--limit', '0'], /must be a whole number, 1 to 10000/],
   ] as const)
     expect(await line.run(['usage', ...args])).toMatchObject({ status: 1, stderr: expect.stringMatching(words) })

@@ -92,6 +92,11 @@ describe('P278 an argument of another name is refused with the one that was mean
     expect(detail).toBe(`There is no argument "${name}"${words.startsWith('.') ? '' : ': '}${words}`)
   })
 
+  test('and one that is missing is named in plain words', async () => {
+    const { structuredContent } = await call('quote', { input })
+    expect(structuredContent.error.errors).toEqual([{ pointer: '/model', detail: 'is required' }])
+  })
+
   test('and many of them are refused with the first ones', async () => {
     const given = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`search${index}`, 1]))
     const { structuredContent } = await call('find_models', given)

@@ -14,8 +14,13 @@ test('jobs with the same words and model show the settings in which they differ,
   ])
   expect([...found]).toEqual([
     ['a', 'Theme dusk · Seed 7'],
-    ['b', 'Theme noon · Seed not set'],
+    ['b', 'Theme noon'],
   ])
+})
+
+test('a job that sets none of what its neighbours set has the defaults', () => {
+  const found = describeDifferences([job('a', { prompt: 'x', style: 'ink' }), job('b', { prompt: 'x' })])
+  expect([...found.values()]).toEqual(['Style ink', 'With defaults'])
 })
 
 test('jobs that are equal have nothing to say', () => {

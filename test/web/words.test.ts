@@ -4,6 +4,7 @@ import { describeProvenance } from '@mediagen/client/provenance-words.ts'
 import { isOlder } from '@mediagen/client/records.ts'
 import { expect, test } from 'vitest'
 import { retryable } from '../../src/core/errors.ts'
+import { describeType } from '../../web/docs/words.ts'
 import {
   describeKept,
   describeMoney,
@@ -263,4 +264,13 @@ test('P383: what a file says of its origin is said in plain words', () => {
   expect(say({ generator: 'Painter 2', source_type: 'https://example.com/x' })).toBe(
     'Says its source is https://example.com/x. Says it was made with Painter 2.',
   )
+})
+
+test.each([
+  [{ enum: ['1:1', '3:2'] }, 'string'],
+  [{ enum: [1, 'auto', null] }, 'number or string or null'],
+  [{ type: 'integer', enum: [1, 2] }, 'integer'],
+  [{}, 'any'],
+])('the type of %j is %s', (schema, expected) => {
+  expect(describeType(schema, {})).toBe(expected)
 })

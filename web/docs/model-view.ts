@@ -21,7 +21,10 @@ export function modelView(id: string, key: string, signal: AbortSignal): HTMLEle
   async function load(): Promise<void> {
     try {
       const model = await new Catalog(api).detail(id)
-      if (!signal.aborted) page.replaceChildren(...parts(model))
+      if (!signal.aborted) {
+        page.replaceChildren(...parts(model))
+        document.title = `${model.name} · mediagen`
+      }
     } catch (error) {
       if (!isAbort(error)) page.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
     }

@@ -17,10 +17,11 @@ export function paragraphs(text: string): HTMLElement[] {
 /** The type of a value, such as `string or null`, `array of Output`. */
 export function describeType(written: JsonObject, root: JsonObject): string {
   const schema = follow(written, root)
-  const { type, items, anyOf, const: constant } = schema
+  const { items, anyOf, const: constant, enum: options } = schema
   if (constant !== undefined) return JSON.stringify(constant)
   if (Array.isArray(anyOf)) return anyOf.map((one) => describeType(asObject(one), root)).join(' or ')
   if (written['$ref'] !== undefined) return toText(written['$ref']).split('/').at(-1) ?? ''
+  const type = schema['type'] ?? (Array.isArray(options) ? typesOf(options) : null)
   const names = (Array.isArray(type) ? type : [type]).map((name) => toText(name) || 'any')
   const format = toText(schema['format'])
   return names
@@ -29,6 +30,11 @@ export function describeType(written: JsonObject, root: JsonObject): string {
       return name !== 'null' && format ? `${name} (${format})` : name
     })
     .join(' or ')
+}
+
+/** The types of options, where the schema names none. */
+function typesOf(options: readonly Json[]): string[] {
+  return [...new Set(options.map((option) => (option === null ? 'null' : typeof option)))]
 }
 
 /** What else a schema asks of a value. */

@@ -7,6 +7,7 @@ import { readConfig } from '../../config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { escapeHidden, hasHidden } from '../../core/text/hidden-characters.ts'
 import { print, say } from '../user/print.ts'
+import { describeFileError } from '../user/words.ts'
 import { addWideOption, readAll } from './common/act.ts'
 import { withExample } from './common/examples.ts'
 import { type Admin, openChosenServer, workHere } from './common/installation.ts'
@@ -80,7 +81,7 @@ export function addModelCommands(parent: Command): void {
           token: kind === 'cog' ? undefined : token,
           today,
         }).catch((error: unknown) => {
-          throw new StartupError(`Nothing was imported from ${target}: ${escapeHidden((error as Error).message)}.`)
+          throw new StartupError(`Nothing was imported from ${target}: ${escapeHidden(describeFileError(error))}.`)
         })
         if (json) print(entry, true)
         else say(writeCatalog(entry))

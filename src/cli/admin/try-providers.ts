@@ -33,7 +33,7 @@ interface TryOptions extends InputOptions {
 interface Tried {
   readonly provider: string
   readonly model: string
-  /** `succeeded`, another status of a job, `refused` or `skipped`. */
+  /** `succeeded`, another status of a job, `fell_back` to another provider, `refused` or `skipped`. */
   readonly result: string
   readonly credits: number
   readonly seconds: number | null
@@ -158,12 +158,19 @@ async function plan(client: MediagenClient, model: string, options: TryOptions):
     const schema = findSchema((await client.model(model)).openapi)
     const input = { ...fillIn(schema), ...(await buildInput(model, options, client)) } as Record<string, never>
     const missing = (schema.required ?? []).filter((name) => !(name in input))
-    if (missing.length > 0) return `needs ${missing.join(', ')}: name the model, with --set ${missing[0]}=@file`
+    if (missing.length > 0) return describeMissing(missing, schema)
     return { input, credits: (await client.quote(model, input)).credits }
   } catch (error) {
     if (error instanceof Refused) return error.message
     throw error
   }
+}
+
+/** What the command needs of its caller: for the first of these fields, the option that says it. */
+function describeMissing(missing: readonly string[], { properties = {} }: Schema): string {
+  const [first = ''] = missing
+  const value = properties[first]?.format === 'media' ? '@file' : '…'
+  return `needs ${missing.join(', ')}: ${first === 'prompt' ? 'add -p …' : `name the model, with --set ${first}=${value}`}`
 }
 
 /** The fields that a model requires, as its schema shows them: an example, a default or a choice. */
@@ -194,7 +201,9 @@ async function tryModel(
     const job = await client.follow(jobId, { signal: interrupts.again })
     if (job.error) return end(job.status, job.credits, `${job.error.code}: ${job.error.message}`)
     const sizes = await Promise.all(job.outputs.map(async (output) => (await client.download(output)).size))
-    return end(job.status, job.credits, job.outputs.map((output, at) => describe(output, sizes[at] ?? 0)).join('; '))
+    const made = job.outputs.map((output, at) => describe(output, sizes[at] ?? 0)).join('; ')
+    if (job.served_by === provider) return end(job.status, job.credits, made)
+    return end('fell_back', job.credits, `made by ${job.served_by}: ${made}`)
   } catch (error) {
     return end(error instanceof Refused ? 'refused' : 'unknown', 0, (error as Error).message)
   }

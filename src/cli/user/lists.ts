@@ -161,9 +161,9 @@ function describeReproduction(reproduction: Job['reproduction']): Printed {
 }
 
 function addFileCommands(program: Command): void {
-  const files = program.command('files').description('Your uploads on a server')
+  const files = program.command('files').description('List your uploads on a server, or delete one')
   files
-    .command('list')
+    .command('list', { isDefault: true })
     .description('List your uploads, newest first')
     .option('--limit <files>', 'number of files', parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')

@@ -141,11 +141,15 @@ function describe(error: unknown, { key, source }: SourcedLogin): string | null 
     : words
 }
 
-/** The detail, and a line for each wrong place; the detail repeats the first of them, which is left out. */
+/**
+ * The detail, and a line for each wrong place; the detail repeats the first of them, which is left out. At a terminal a query
+ * parameter is an option.
+ */
 function describeRefusal({ problem: { detail, errors = [] } }: Refused): string {
   const [first] = errors
-  const head = first ? (detail.split(`${first.pointer} ${first.detail}`)[0] ?? '').trim() : detail
-  const lines = errors.map(({ pointer, detail: wrong }) => `${pointer} ${wrong}`)
+  const place = first?.pointer.replace(/^\?/, 'The query parameter ')
+  const head = first ? (detail.split(`${place} ${first.detail}`)[0] ?? '').trim() : detail
+  const lines = errors.map(({ pointer, detail: wrong }) => `${pointer.replace(/^\?(group_)?/, '--')} ${wrong}`)
   if (head === '' && lines.length === 1) return `${escapeHidden(lines[0] ?? '')}.`
   // At a terminal the list is a command.
   return [head || 'The request is wrong:', ...lines]
