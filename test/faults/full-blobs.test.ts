@@ -49,17 +49,22 @@ test.skipIf(noMounts !== '')(`a file with patience is stored when a full disk ha
   expect([await blobs.stat(key), await readdir(elsewhere.path)]).toEqual([null, []])
 })
 
-test.skipIf(noMounts !== '')(`P174: a render that finds no room on the disk is told from a bug${noMounts}`, async () => {
-  using folder = makeFolder()
-  using _disk = mountDisk(folder.path, `${diskBytes}`)
-  const engine = createBuiltinEngine({ poolSize: 1, processFolder: join(folder.path, 'processes') })
-  const input = { prompt: 'aurora', width: 1280, height: 800 }
-  try {
-    await using bench = await startBench({ run: (run) => engine.run({ kind: 'builtin', renderer: 'art' }, { ...run, input }) })
-    const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
-    expect(job).toMatchObject({ status: 'failed', error: { code: 'output_not_stored', retryable: true } })
-    expect(await bench.balance()).toEqual([1000, 0])
-  } finally {
-    await engine.close()
-  }
-})
+test.skipIf(noMounts !== '')(
+  `P174: a render that finds no room on the disk is told from a bug${noMounts}`,
+  async () => {
+    using folder = makeFolder()
+    using _disk = mountDisk(folder.path, `${diskBytes}`)
+    const engine = createBuiltinEngine({ poolSize: 1, processFolder: join(folder.path, 'processes') })
+    const input = { prompt: 'aurora', width: 1280, height: 800 }
+    try {
+      await using bench = await startBench({
+        run: (run) => engine.run({ kind: 'builtin', renderer: 'art' }, { ...run, input }),
+      })
+      const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
+      expect(job).toMatchObject({ status: 'failed', error: { code: 'output_not_stored', retryable: true } })
+      expect(await bench.balance()).toEqual([1000, 0])
+    } finally {
+      await engine.close()
+    }
+  },
+)
