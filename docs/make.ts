@@ -39,7 +39,7 @@ While the server listens on loopback, its public ports also serve \`/metrics\`, 
 
 ## A gateway in front of a remote core
 
-With \`MEDIAGEN_CORE_URL\` a process is a REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it. Let a proxy pass \`/samples\` of the gateway on to the core. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by address count its clients; the same goes for a reverse proxy in front of either.
+With \`MEDIAGEN_CORE_URL\` a process is a REST gateway: it stores no data and calls a core over gRPC. The core serves the files: set \`MEDIAGEN_PUBLIC_URL\` on the core to an address that leads to the core, or let the proxy pass \`/assets\` and \`/samples\` on to it. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by address count its clients; the same goes for a reverse proxy in front of either.
 
 ## Workers without an API
 

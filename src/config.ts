@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { parseCreditPrice } from './core/credits/price.ts'
 import { StartupError } from './core/errors.ts'
+import { suggest } from './core/text/similar-names.ts'
 import { parseBucketAddress } from './files/blobs/s3-address.ts'
 import { parseProxies } from './guards/client-address.ts'
 import { parseLabelHeaders } from './guards/label-headers.ts'
@@ -346,17 +347,34 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   return { config: Object.freeze(config) as Config, wrong }
 }
 
-/** What was written, as it may be shown. */
+/** What was written, as it may be shown. A password may have any sign, also those that make the address a wrong one. */
 function withoutPassword(written: string): string {
-  return written.replace(/(?<=:\/\/[^/@]*:)[^/@]*(?=@)/, '…')
+  return written.replace(/(?<=:\/\/[^/@:]*:).*(?=@)/s, '…')
+}
+
+const prefix = 'MEDIAGEN_'
+
+/** A variable that looks like a setting. */
+export interface UnknownSetting {
+  readonly env: string
+  /** `did you mean …?`; empty if no setting is like it. */
+  readonly similar: string
 }
 
 /** Variables that look like settings but are unknown, such as misspelt ones. Clients' keys, tests and benchmarks have other names. */
-export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set<string>(Object.values(settings).map((setting) => setting.env))
-  return Object.keys(env).filter(
-    (name) => /^MEDIAGEN_(?!KEY$|URL$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name),
-  )
+export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
+  const known = Object.values(settings).map((setting): string => setting.env)
+  // Names are compared without what all of them have.
+  const endings = known.map((name) => name.replace(prefix, ''))
+  return Object.keys(env)
+    .filter((name) => /^MEDIAGEN_(?!KEY$|URL$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.includes(name))
+    .map((name) => ({
+      env: name,
+      similar: suggest(name.replace(prefix, ''), endings).replaceAll(
+        /"([^"]+)"/g,
+        (_all, ending: string) => known[endings.indexOf(ending)] as string,
+      ),
+    }))
 }
 
 function parseSignFailure(written: string): 'deliver' | 'review' {

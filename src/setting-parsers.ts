@@ -6,7 +6,8 @@ import { isTimeZone } from './core/calendar.ts'
 export function parseUrl(written: string): string | null {
   if (written === '') return null
   const url = URL.parse(written)
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Error('must be an address that begins with `http://` or `https://`')
   return written.replace(/\/+$/, '')
 }
 
@@ -14,7 +15,9 @@ export function parseUrl(written: string): string | null {
 export function parseOrigin(written: string): string | null {
   const address = parseUrl(written)
   if (address !== null && !/^https?:\/\/[^/?#@\\]+$/i.test(address))
-    throw new Error('must be an http: or https: address without a path, such as `https://media.example.com`')
+    throw new Error(
+      'must be an address that begins with `http://` or `https://`, without a path, such as `https://media.example.com`',
+    )
   return address
 }
 
@@ -26,7 +29,9 @@ export function parseDatabaseUrl(written: string): string | null {
   if (!/^postgres(ql)?:\/\/./.test(written)) throw new Error('must begin with postgres://')
   const address = databaseAddress.exec(written)
   if (address === null || Number(address[1] ?? 0) > 65_535)
-    throw new Error('must be the address of one server, such as postgres://user:password@host:5432/name')
+    throw new Error(
+      'must be the address of one server, such as postgres://user:password@host:5432/name; write / in a password as %2F, @ as %40',
+    )
   return written
 }
 

@@ -53,7 +53,8 @@ export const traceSettings = {
 
 function parseEndpoint(written: string): string | null {
   if (written === '') return null
-  if (!/^https?:$/.test(URL.parse(written)?.protocol ?? '')) throw new Error('must be an http: or https: address')
+  if (!/^https?:$/.test(URL.parse(written)?.protocol ?? ''))
+    throw new Error('must be an address that begins with `http://` or `https://`')
   return written
 }
 

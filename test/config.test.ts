@@ -36,7 +36,25 @@ test('what looks like a setting and is none is named', () => {
   const known = Object.fromEntries(all.map(({ env }) => [env, 'x']))
   const others = { MEDIAGEN_KEY: 'mgk_x', MEDIAGEN_TEST_GATEWAY: '1', MEDIAGEN_TEST_SEED: '1', HOME: '/root' }
   expect(findUnknownSettings({ ...known, ...others })).toEqual([])
-  expect(findUnknownSettings({ MEDIAGEN_PORT: '1', MEDIAGEN_KEYS: '2' })).toEqual(['MEDIAGEN_PORT', 'MEDIAGEN_KEYS'])
+  expect(findUnknownSettings({ MEDIAGEN_PORT: '1', MEDIAGEN_WORKERS: '2' })).toEqual([
+    {
+      env: 'MEDIAGEN_PORT',
+      similar: expect.stringMatching(/^did you mean .*MEDIAGEN_HTTP_PORT.*\?$/),
+    },
+    { env: 'MEDIAGEN_WORKERS', similar: '' },
+  ])
+  expect(findUnknownSettings({ MEDIAGEN_DATABSE_URL: '1' })).toMatchObject([
+    { similar: 'did you mean MEDIAGEN_DATABASE_URL?' },
+  ])
+})
+
+test.each([
+  'mysql://ada:geheim@db/x',
+  'postgres://ada:ge/geheim@db/x',
+  'postgres://ada:geheim:geheim@geheim@db:99999/x',
+])('the password in %s is not shown', (written) => {
+  expect(() => readConfig({ MEDIAGEN_DATABASE_URL: written })).toThrow(/^MEDIAGEN_DATABASE_URL must .*ada:…@db/)
+  expect(() => readConfig({ MEDIAGEN_DATABASE_URL: written })).not.toThrow(/geheim/)
 })
 
 test('the settings cannot be changed afterwards', () => {

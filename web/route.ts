@@ -20,8 +20,9 @@ export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#\/?/, '')
   const [head = '', ...rest] = path.split('/')
   const id = decode(rest.join('/'))
-  // Some write the address of a model as they would that of the list.
+  // Some write the address of a model or a job as they would that of the list.
   if ((head === 'model' || head === 'models') && id !== '') return { view: 'model', id }
+  if (head === 'jobs') return id === '' ? { view: 'library' } : { view: 'job', id }
   if ((head === 'job' || head === 'remix' || head === 'variations') && id !== '') return { view: head, id }
   if (isView(head)) return { view: head }
   const unknown = hash.startsWith('#/') && !['', 'model', 'models'].includes(head)

@@ -36,6 +36,10 @@ export async function openLog(
     else log.warn({ reason }, 'traces are lost')
   })
   const unknown = findUnknownSettings(environment)
-  if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
+  if (unknown.length > 0)
+    log.warn(
+      { variables: unknown.map(({ env, similar }) => `${env}${similar && `: ${similar}`}`) },
+      'unknown settings are ignored',
+    )
   return { log, traces }
 }

@@ -55,6 +55,10 @@ export function addConsole(
     })
     app.get(path, async (request, reply) => sendFile(request, reply, await find()))
   }
+  // The address of a job as one guesses it from that of the API.
+  app.get<{ Params: { id: string } }>('/jobs/:id', async ({ params }, reply) =>
+    reply.redirect(`/#/job/${encodeURIComponent(params.id)}`),
+  )
   app.get<{ Params: { name: string } }>('/console/:name', async (request, reply) => {
     const { name } = request.params
     const pictures = name.startsWith('covers.') ? await findCovers() : null
@@ -77,6 +81,8 @@ export function addAdminConsole(app: FastifyInstance): void {
     }),
   )
   app.get('/admin', async (request, reply) => sendFile(request, reply, await find()))
+  // A browser takes the fragment along.
+  app.get('/admin/', async (_request, reply) => reply.redirect('/admin'))
   app.get<{ Params: { name: string } }>('/admin/:name', async (request, reply) => {
     const file = await adminSite.find(request.params.name)
     if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')

@@ -29,7 +29,7 @@ export function watchMethods(
     const known: ReadonlySet<string> | undefined = router.find('GET', url)?.store
     if (!known) {
       const [path = ''] = url.split('?')
-      const hint = explainBaseUrl(path) ?? 'GET /openapi.json lists the routes.'
+      const hint = explainBaseUrl(path) ?? explainFiles(path) ?? 'GET /openapi.json lists the routes.'
       return new MediagenError('route_not_found', `Nothing is served at ${cutText(`${method} ${path}`)}. ${hint}`)
     }
     const allowed = [...known].toSorted().join(', ')
@@ -37,4 +37,11 @@ export function watchMethods(
     const verb = known.size === 1 ? 'is' : 'are'
     return new MediagenError('method_not_allowed', `${method} is not allowed here; ${allowed} ${verb}.`)
   }
+}
+
+/** Why files are not here, for whoever let the proxy of a fleet pass all of them to gateways. */
+function explainFiles(path: string): string | null {
+  return path.startsWith('/assets/')
+    ? 'Files are served by the core, not by a gateway: MEDIAGEN_PUBLIC_URL of the core must lead to the core, or the proxy pass /assets and /samples on to it.'
+    : null
 }

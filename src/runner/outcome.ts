@@ -4,11 +4,17 @@ import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engin
 import { PriceError } from '../catalog/prices/pricing.ts'
 import type { JobError, JobOutcome } from '../core/jobs/job.ts'
 import { canceledError, deadlineError } from '../core/jobs/loss.ts'
-import { isDatabaseTrouble } from '../core/storage-trouble.ts'
+import { isDatabaseTrouble, isStorageTrouble } from '../core/storage-trouble.ts'
 import type { Attempt, StopReason } from './attempt.ts'
 import { removeOutputs } from './media/outputs.ts'
 import { review } from './review.ts'
 import { produce } from './work.ts'
+
+const diskError: JobError = {
+  code: 'output_not_stored',
+  message: 'What the job made found no room on the disk of this server. Nothing was charged.',
+  retryable: true,
+}
 
 /** Runs the engine. Null when the claim was lost: another worker has the job. */
 export async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
@@ -86,6 +92,10 @@ function fail(thrown: unknown, attempt: Attempt): JobOutcome {
 
 function describeFailure(thrown: unknown, { claimed: { job }, deps: { log } }: Attempt): JobError {
   if (thrown instanceof EngineError) return { code: thrown.code, message: thrown.message, retryable: thrown.retryable }
+  if (isStorageTrouble(thrown)) {
+    log.error({ err: thrown, job_id: job.jobId, model: job.model }, 'the disk did not take what a run made')
+    return diskError
+  }
   const what = thrown instanceof PriceError ? 'the usage that an engine reported gives no price' : 'an engine crashed'
   log.error({ err: thrown, job_id: job.jobId, model: job.model }, what)
   if (thrown instanceof PriceError)

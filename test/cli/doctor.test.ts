@@ -61,7 +61,7 @@ const faults: Readonly<Record<string, () => Planted>> = {
   'a misspelt setting': () => ({
     env: { ...copy().env, MEDIAGEN_DATADIR: '/srv' },
     check: 'settings',
-    problem: /^MEDIAGEN_DATADIR is not a setting$/,
+    problem: /^MEDIAGEN_DATADIR is not a setting: did you mean MEDIAGEN_DATA_DIR\?$/,
     command: 'unset MEDIAGEN_DATADIR',
   }),
   'no database': () => ({

@@ -47,6 +47,7 @@ test('by other groups, as CSV, as JSON, and when there is nothing', async () => 
   expect((await line.run(['usage', '--by', 'model', '--csv'])).stdout).toBe(
     `model,jobs,succeeded,charged,cost,currency\r\n${two},2,2,4,0.04,EUR\r\n${three},1,1,3,0.03,EUR\r\n`,
   )
+  expect((await line.run(['usage', '--by', 'key'])).stdout).toMatch(/^key_\w+, without a name +3 /m)
   expect(await line.json(['usage', '--by', 'key'])).toMatchObject({ total: 1, sum: { charged: 7 } })
   expect((await line.run(['usage', '--to', '2026-01-31'])).stdout).toBe(
     '(none)\n2026-01-01 to 2026-01-31, UTC: 0 jobs, 0 succeeded, 0 credits (0.00 EUR)\n',

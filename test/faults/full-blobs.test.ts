@@ -1,9 +1,12 @@
-// Files on a disk of their own that is full: who has patience is served when there is room, anyone else is refused at once.
+// Files on a disk of their own that is full: who has patience is served when there is room, anyone else is refused at once. A
+// render that finds no room says so.
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { expect, test } from 'vitest'
 import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
+import { startBench } from '../runner/fixture.ts'
 import { makeFolder, mountDisk, whyNoMounts } from './fixture.ts'
 
 const noMounts = whyNoMounts()
@@ -45,3 +48,23 @@ test.skipIf(noMounts !== '')(`a file with patience is stored when a full disk ha
   await expect(given).rejects.toThrow()
   expect([await blobs.stat(key), await readdir(elsewhere.path)]).toEqual([null, []])
 })
+
+test.skipIf(noMounts !== '')(
+  `P174: a render that finds no room on the disk is told from a bug${noMounts}`,
+  async () => {
+    using folder = makeFolder()
+    using _disk = mountDisk(folder.path, `${diskBytes}`)
+    const engine = createBuiltinEngine({ poolSize: 1, processFolder: join(folder.path, 'processes') })
+    const input = { prompt: 'aurora', width: 1280, height: 800 }
+    try {
+      await using bench = await startBench({
+        run: (run) => engine.run({ kind: 'builtin', renderer: 'art' }, { ...run, input }),
+      })
+      const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
+      expect(job).toMatchObject({ status: 'failed', error: { code: 'output_not_stored', retryable: true } })
+      expect(await bench.balance()).toEqual([1000, 0])
+    } finally {
+      await engine.close()
+    }
+  },
+)

@@ -301,6 +301,6 @@ test('a refusal for lack of credits says where to buy some, if the server knows 
   const { body } = await generate({ server: idle, payer: await idle.createAccount(2) })
   expect(body).not.toHaveProperty('top_up_url')
   await expect(startTestApp({ MEDIAGEN_TOP_UP_URL: 'shop.example' })).rejects.toThrow(
-    'MEDIAGEN_TOP_UP_URL must be an http: or https: address',
+    'MEDIAGEN_TOP_UP_URL must be an address that begins with `http://` or `https://`',
   )
 })

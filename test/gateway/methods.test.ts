@@ -1,6 +1,8 @@
 // Which method a route takes, and what the others are told (P149, P157).
+import { createRouterTransport } from '@connectrpc/connect'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
+import { startBareGateway } from './bare-gateway.ts'
 import { expectProblem } from './problem.ts'
 import { sendRaw } from './raw-http.ts'
 
@@ -79,4 +81,13 @@ test('a body of any kind and size does not change that nothing is served there',
       expectProblem(answer, app.url, 'route_not_found')
     }
   }
+})
+
+test('a gateway that is asked for a file says where files are', async () => {
+  await using gateway = await startBareGateway(createRouterTransport(() => {}))
+  const response = await fetch(`http://127.0.0.1:${gateway.port}/assets/job_x/0.png`)
+  expect(await response.json()).toMatchObject({
+    code: 'route_not_found',
+    detail: expect.stringMatching(/^Nothing is served at GET .* MEDIAGEN_PUBLIC_URL of the core must lead to the core/),
+  })
 })

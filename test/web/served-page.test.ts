@@ -53,6 +53,15 @@ test.each(['/', '/admin'])(
   },
 )
 
+test.each([
+  ['/jobs/job_01', '/#/job/job_01'],
+  ['/jobs/..%2F%2Fevil.example', '/#/job/..%2F%2Fevil.example'],
+  ['/admin/', '/admin'],
+])('%s, as some write it, leads to %s', async (written, place) => {
+  const response = await fetch(app.url + written, { redirect: 'manual' })
+  expect([response.status, response.headers.get('location')]).toEqual([302, place])
+})
+
 test.each(['/', '/docs', '/problems', '/admin'])(
   'the script of %s is plain JavaScript that imports nothing; every icon exists',
   async (place) => {

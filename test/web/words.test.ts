@@ -39,6 +39,7 @@ test('every place survives its address; nonsense is no page', () => {
   }
   expect(toHash({ view: 'model', id: 'a/b' })).toBe('#/model/a/b')
   expect(parseRoute('#/models/a/b')).toEqual({ view: 'model', id: 'a/b' })
+  expect(['#/jobs/job_01', '#/jobs'].map(parseRoute)).toEqual([{ view: 'job', id: 'job_01' }, { view: 'library' }])
   for (const hash of ['', '#', '#/', '#/model/', '#/models', '#/models/', '#main'])
     expect(parseRoute(hash)).toEqual({ view: 'models' })
   for (const hash of ['#/nope', '#/job/', '#/nope/library']) expect(parseRoute(hash)).toEqual({ view: 'nowhere' })

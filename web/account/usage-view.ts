@@ -193,7 +193,7 @@ function nameRow(
   if (grouping === 'day') return [day === null ? '' : nameDay(day)]
   if (grouping === 'key') {
     if (!key_id) return ['Not known any more']
-    return key_name ? [key_name] : [element('code', {}, key_id)]
+    return key_name ? [key_name] : [element('code', {}, key_id), ', without a name']
   }
   if (grouping === 'model') {
     if (!model) return ['Not known any more']

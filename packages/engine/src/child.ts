@@ -202,7 +202,9 @@ export class PooledProcess {
         this.#settle(({ reject }) => reject(new EngineError(message.code, message.message, message.retryable)))
         return
       case 'broken':
-        this.#settle(({ reject }) => reject(new Error(`A forked process failed: ${message.stack}`)))
+        this.#settle(({ reject }) =>
+          reject(Object.assign(new Error(`A forked process failed: ${message.stack}`), { code: message.code })),
+        )
     }
   }
 

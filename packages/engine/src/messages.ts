@@ -15,5 +15,5 @@ export type Reply =
   | { readonly type: 'done'; readonly result: unknown }
   /** The task was refused or failed; the owner of the job may read the message. */
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly retryable: boolean }
-  /** A bug in the process: for the log only. */
-  | { readonly type: 'broken'; readonly stack: string }
+  /** A bug in the process, for the log only; or the disk, with the code of the system. */
+  | { readonly type: 'broken'; readonly stack: string; readonly code?: string | undefined }

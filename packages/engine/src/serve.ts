@@ -24,8 +24,15 @@ function replyFailure(error: unknown): void {
   if (error instanceof EngineError) {
     reply({ type: 'failed', code: error.code, message: error.message, retryable: error.retryable })
   } else {
-    reply({ type: 'broken', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    reply({ type: 'broken', stack, code: codeOf(error, stack) })
   }
+}
+
+/** The code of the system; native encoders only have its words. */
+function codeOf(error: unknown, words: string): string | undefined {
+  if (words.includes('No space left on device')) return 'ENOSPC'
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
 /** Ends this process and the programs that it started, whose group it leads. */

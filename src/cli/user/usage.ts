@@ -72,7 +72,7 @@ function printUsage(usage: Usage, groups: readonly UsageGroup[]): void {
   )
   const money = sum.cost ? ` (${sum.cost.amount} ${sum.cost.currency})` : ''
   say(
-    `${from} to ${to}, ${time_zone}: ${sum.jobs} jobs, ${sum.succeeded} succeeded, ${countCredits(sum.charged)}${money}\n`,
+    `${from} to ${to}, ${time_zone}: ${sum.jobs} ${sum.jobs === 1 ? 'job' : 'jobs'}, ${sum.succeeded} succeeded, ${countCredits(sum.charged)}${money}\n`,
   )
   if (usage.has_more) say(`(the first ${data.length} of ${total} rows; --limit shows more, --csv all)\n`)
 }
@@ -80,7 +80,8 @@ function printUsage(usage: Usage, groups: readonly UsageGroup[]): void {
 function valueOf(row: UsageRow, group: UsageGroup): string | null {
   const label = labelOf(group)
   if (label !== null) return row.labels[label] ?? null
-  return group === 'key' ? (row.key_name ?? row.key_id) : group === 'day' ? row.day : row.model
+  if (group === 'key') return row.key_name ?? (row.key_id && `${row.key_id}, without a name`)
+  return group === 'day' ? row.day : row.model
 }
 
 /** The days between, too, on which nothing was started. */

@@ -175,7 +175,10 @@ test.each([
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /OTEL_EXPORTER_OTLP_PROTOCOL must be `http\/protobuf`/],
   [{ OTEL_TRACES_SAMPLER: 'sometimes' }, /OTEL_TRACES_SAMPLER must be one of always_on, /],
   [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG must be a number, 0 to 1/],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /OTEL_EXPORTER_OTLP_ENDPOINT must be an http: or https: address/],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+    /OTEL_EXPORTER_OTLP_ENDPOINT must be an address that begins with `http/,
+  ],
 ])('what is not understood is refused by name: %s', (env, words) => {
   expect(() => readConfig(env)).toThrow(words)
 })

@@ -189,7 +189,8 @@ function toDailyGroups(dimension: string): string[] {
 
 function nameGroup({ accountId, accountName, usage }: AccountUsage, dimension: string): string {
   if (dimension === 'account') return accountName || accountId || 'unknown'
-  if (dimension === 'key') return usage?.keyName || usage?.keyId || 'not known any more'
+  if (dimension === 'key')
+    return usage?.keyName || (usage?.keyId ? `${usage.keyId}, without a name` : 'not known any more')
   if (dimension === 'model') return usage?.model || 'not known any more'
   if (dimension === 'day') return usage?.day ?? ''
   return usage?.labels[dimension.slice('label:'.length)] ?? 'without this label'

@@ -42,9 +42,9 @@ export async function examine(env: NodeJS.ProcessEnv, options: DoctorOptions): P
   const { config, wrong } = parseSettings(env)
   const findings: Finding[] = [
     ...wrong.map(({ env: name, problem }) => ({ check: 'settings', problem, command: `unset ${name}` })),
-    ...findUnknownSettings(env).map((name) => ({
+    ...findUnknownSettings(env).map(({ env: name, similar }) => ({
       check: 'settings',
-      problem: `${name} is not a setting`,
+      problem: `${name} is not a setting${similar && `: ${similar}`}`,
       command: `unset ${name}`,
     })),
     ...checkRoom(config.dataDir).findings,
