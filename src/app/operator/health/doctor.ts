@@ -169,7 +169,13 @@ async function checkBucket(config: Config): Promise<Finding[]> {
     return []
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
-    return [{ check: 'files', problem: error.message.replace(/\.$/, ''), command: "printenv | grep -E '^(AWS|MEDIAGEN_FILES)_'" }]
+    return [
+      {
+        check: 'files',
+        problem: error.message.replace(/\.$/, ''),
+        command: "printenv | grep -E '^(AWS|MEDIAGEN_FILES)_'",
+      },
+    ]
   }
 }
 
