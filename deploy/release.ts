@@ -1,6 +1,6 @@
 // Makes a release: `npm run release -- --set 0.2.0` writes the version, `npm run release` checks, packs and tags it. It publishes
 // and pushes nothing, and prints the commands that do. `--dry-run` names what is missing, packs, and tags nothing.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,8 +57,12 @@ function git(...args: string[]): string {
 }
 
 function run([program, ...args]: readonly [string, ...string[]]): void {
-  say(`> ${program} ${args.join(' ')}`)
-  execFileSync(program, args, { cwd: root, stdio: 'inherit' })
+  const command = `${program} ${args.join(' ')}`
+  say(`> ${command}`)
+  const { status } = spawnSync(program, args, { cwd: root, stdio: 'inherit' })
+  if (status === 0) return
+  say(`${command} failed: nothing was packed, and there is no tag.`)
+  process.exit(1)
 }
 
 function say(words: string): void {

@@ -94,6 +94,11 @@ const faults: Readonly<Record<string, () => Planted>> = {
     writeFileSync(database, bytes)
     return { env, check: 'database', problem: / is damaged/, command: 'mediagen restore BACKUP' }
   },
+  'a restore that was cut short': () => {
+    const { env, dataDir } = copy()
+    writeFileSync(join(dataDir, 'restoring'), '')
+    return { env, check: 'database', problem: / is being restored from a backup/, command: 'mediagen restore BACKUP' }
+  },
   'a database that all users can read': () => {
     const { env, database } = copy()
     chmodSync(database, 0o644)
