@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Job } from '../../src/core/jobs/job.ts'
 import { startFeed } from '../../src/feed/feed.ts'
-import { openForeignClient } from '../rpc/foreign-client.ts'
+import { type ForeignClient, openForeignClient } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
 import { claimOne, startJob, testError } from '../storage/fixture.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
@@ -133,6 +133,25 @@ async function watchEvents(app: TestApp, path: string, agent: Agent) {
   return { request, ended }
 }
 
+/** Watches over gRPC; resolves when the first message is there. */
+async function watchCall(client: ForeignClient, jobId: string): Promise<{ ended: Promise<any[]> }> {
+  const call = client.stream('GenerationService/WatchJob', { job_id: jobId })
+  const told: any[] = []
+  const ended = once(
+    call.on('data', (message) => told.push(message)),
+    'end',
+  ).then(() => told)
+  await once(call, 'data')
+  return { ended }
+}
+
+/** Half of the watchers, some at a time: a slow machine that all came to at once would turn some away. */
+async function openInGroups<Watch>(open: () => Promise<Watch>): Promise<Watch[]> {
+  const opened: Watch[] = []
+  while (opened.length < watchers / 2) opened.push(...(await Promise.all(Array.from({ length: 50 }, open))))
+  return opened
+}
+
 /** Calls of WatchJob that are over on the server's side. */
 async function countOver(app: TestApp): Promise<number> {
   const lines = (await readMetrics(app)).matchAll(
@@ -146,14 +165,13 @@ test(`${watchers} clients over SSE and gRPC that watch one job are all told its 
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const { open, jobId, path } = await startGated(app)
   const agent = new Agent({ maxSockets: watchers })
-  const overSse = await Promise.all(Array.from({ length: watchers / 2 }, () => watchEvents(app, path, agent)))
-  const overGrpc = Array.from({ length: watchers / 2 }, () =>
-    client.readAll('GenerationService/WatchJob', { job_id: jobId }),
-  )
+  const overSse = await openInGroups(() => watchEvents(app, path, agent))
+  const overGrpc = await openInGroups(() => watchCall(client, jobId))
   open()
   for (const text of await Promise.all(overSse.map(({ ended }) => ended)))
     expect(text.match(/"status":"succeeded"/g)).toHaveLength(1)
-  for (const told of await Promise.all(overGrpc)) expect(told.at(-1).job.status).toBe('JOB_STATUS_SUCCEEDED')
+  for (const told of await Promise.all(overGrpc.map(({ ended }) => ended)))
+    expect(told.at(-1).job.status).toBe('JOB_STATUS_SUCCEEDED')
   await expect.poll(() => countOver(app)).toBe(watchers)
   agent.destroy()
   await expectWhole(app)
