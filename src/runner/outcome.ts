@@ -12,7 +12,7 @@ import { produce } from './work.ts'
 
 const diskError: JobError = {
   code: 'output_not_stored',
-  message: 'What the job made found no room on the disk of this server. Nothing was charged.',
+  message: 'What the job made could not be written on this server. Nothing was charged.',
   retryable: true,
 }
 
@@ -93,7 +93,7 @@ function fail(thrown: unknown, attempt: Attempt): JobOutcome {
 function describeFailure(thrown: unknown, { claimed: { job }, deps: { log } }: Attempt): JobError {
   if (thrown instanceof EngineError) return { code: thrown.code, message: thrown.message, retryable: thrown.retryable }
   if (isStorageTrouble(thrown)) {
-    log.error({ err: thrown, job_id: job.jobId, model: job.model }, 'the disk did not take what a run made')
+    log.error({ err: thrown, job_id: job.jobId, model: job.model }, 'what a run made could not be written')
     return diskError
   }
   const what = thrown instanceof PriceError ? 'the usage that an engine reported gives no price' : 'an engine crashed'

@@ -45,8 +45,7 @@ export function toDatabaseFinding(error: unknown): Finding {
 function findCommand(message: string): string {
   if (message.includes('`mediagen migrate`')) return 'mediagen migrate'
   if (message.includes('newer version')) return 'git pull && npm ci --omit=dev'
-  if (message.includes('being restored')) return 'mediagen restore BACKUP'
-  if (message.includes('damaged') || message.includes('not a database')) return 'mediagen restore BACKUP'
+  if (/being restored|damaged|not a database/.test(message)) return 'mediagen restore BACKUP'
   if (message.includes('clock')) return 'timedatectl set-ntp true'
   if (message.includes('MEDIAGEN_DATABASE_URL')) return 'psql "$MEDIAGEN_DATABASE_URL" --command "SELECT 1"'
   return 'ls -l "$MEDIAGEN_DATA_DIR"'
